@@ -77,10 +77,9 @@ static void on_accepted(void *owner, unsigned host, uint64_t id, int64_t time)
     timed_board_accept(model->board, model->machine[host], time);
 }
 
-static gint compare(gconstpointer a, gconstpointer b, gpointer data)
+static int compare(const Parcel *a, const Parcel *b)
 {
-    const TimedCrossing *x = &((const Parcel *)a)->crossing;
-    const TimedCrossing *y = &((const Parcel *)b)->crossing;
+    const TimedCrossing *x = &a->crossing, *y = &b->crossing;
 
     if (x->time != y->time) {
         return x->time < y->time ? -1 : 1;
@@ -89,6 +88,17 @@ static gint compare(gconstpointer a, gconstpointer b, gpointer data)
         return x->machine < y->machine ? -1 : 1;
     }
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+/* Most parcels come last: a machine gives its own in their order. */
+static void insert(GQueue *queue, Parcel *parcel)
+{
+    GList *before = queue->tail;
+
+    while (before && compare(before->data, parcel) > 0) {
+        before = before->prev;
+    }
+    g_queue_insert_after(queue, before, parcel);
 }
 
 static void take_all(Model *model)
@@ -102,7 +112,7 @@ static void take_all(Model *model)
         parcel->crossing = crossing;
         parcel->id = ++model->ids;
         memcpy(parcel->bytes, bytes, crossing.size);
-        g_queue_insert_sorted(&model->waiting, parcel, compare, NULL);
+        insert(&model->waiting, parcel);
     }
 }
 

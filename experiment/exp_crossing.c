@@ -201,6 +201,7 @@ static void complete(ExpCrossings *self, Item *item)
 uint32_t exp_crossings_enter(ExpCrossings *self, const ExpCrossing *crossing)
 {
     Item *item = g_new0(Item, 1);
+    const Item *last;
     SimTime time = crossing->time * SIM_NS;
     uint32_t number = 0;
 
@@ -210,6 +211,10 @@ uint32_t exp_crossings_enter(ExpCrossings *self, const ExpCrossing *crossing)
     item->owner = self;
     item->crossing = *crossing;
     item->direction = &self->directions[2 * crossing->link + crossing->end];
+    last = g_queue_peek_tail(&item->direction->items);
+    if (last) {
+        item->crossing.least = MAX(crossing->least, last->crossing.least);
+    }
     item->done = -1;
     item->link.data = item;
     item->refs = 1;
@@ -295,15 +300,12 @@ int64_t exp_crossings_next(const ExpCrossings *self)
 int64_t exp_crossings_bound(const ExpCrossings *self, unsigned link,
                             unsigned end)
 {
-    const Direction *direction = &self->directions[2 * link + end];
-    int64_t next = exp_crossings_next(self), bound = INT64_MAX;
+    Direction *direction = &self->directions[2 * link + end];
+    const Item *first = g_queue_peek_head(&direction->items);
 
-    for (const GList *l = direction->items.head; l; l = l->next) {
-        const Item *item = l->data;
-
-        bound = MIN(bound, MAX(item->crossing.least, next));
-    }
-    return bound;
+    /* The others' least times are no earlier: see exp_crossings_enter(). */
+    return first ? MAX(first->crossing.least, exp_crossings_next(self))
+                 : INT64_MAX;
 }
 
 bool exp_crossings_is_stalled(const ExpCrossings *self, unsigned host)

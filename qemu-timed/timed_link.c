@@ -50,14 +50,24 @@ static struct {
 } links = {.horizon = TIMED_BOARD_NEVER};
 
 /* A delivery of the model may overtake messages that were sent directly. */
-static gint compare_messages(gconstpointer a, gconstpointer b, gpointer data)
+static int compare_messages(const TimedBoardMessage *x,
+                            const TimedBoardMessage *y)
 {
-    const TimedBoardMessage *x = a, *y = b;
-
     if (x->arrival != y->arrival) {
         return x->arrival < y->arrival ? -1 : 1;
     }
     return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+}
+
+/* Most messages come last. */
+static void insert_message(GQueue *queue, TimedBoardMessage *m)
+{
+    GList *before = queue->tail;
+
+    while (before && compare_messages(before->data, m) > 0) {
+        before = before->prev;
+    }
+    g_queue_insert_after(queue, before, m);
 }
 
 /* Takes what is on the board, to make room for others. */
@@ -69,10 +79,9 @@ static void pull(void)
     for (i = 0; i < links.channels; i++) {
         while (timed_board_is_inbound(links.board, i) &&
                timed_board_take(links.board, i, &m)) {
-            g_queue_insert_sorted(
+            insert_message(
                 &links.inbound[i],
-                g_memdup2(&m, offsetof(TimedBoardMessage, bytes) + m.size),
-                compare_messages, NULL);
+                g_memdup2(&m, offsetof(TimedBoardMessage, bytes) + m.size));
         }
     }
 }

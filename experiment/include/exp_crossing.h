@@ -33,7 +33,8 @@ typedef struct ExpCrossing {
     unsigned link; /* index into the description's links */
     unsigned end;  /* the sender's end of that link */
     int64_t time;
-    int64_t least;    /* it does not arrive before this time */
+    int64_t least;    /* it does not arrive before this time, nor before that of
+                         one that entered earlier at this end */
     uint64_t address; /* of a request, in the receiver's machine */
     uint32_t bytes;   /* of data; 0 counts as a read of one DW */
     uint32_t tag;     /* of a read, and of the completion that answers it */

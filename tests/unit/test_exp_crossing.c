@@ -489,6 +489,32 @@ START_TEST(a_lost_completion_does_not_hold_the_cpu)
 }
 END_TEST
 
+/* The board asks for the bound whenever the model looks at it. If each look
+ * took a time for each item, this would take many minutes. */
+START_TEST(the_bound_of_a_deep_queue_is_at_hand)
+{
+    const unsigned deep = 300000;
+    const int64_t least = 1000000000;
+    Rig *rig = rig_new(PAIR);
+
+    ck_assert_int_eq(exp_crossings_bound(rig->crossings, 0, 0), INT64_MAX);
+    for (unsigned i = 0; i < deep; i++) {
+        enter(rig, (ExpCrossing){.kind = EXP_CROSSING_READ,
+                                 .time = 1000,
+                                 .least = least + i,
+                                 .tag = i});
+    }
+    /* It does not arrive before the others. */
+    enter(rig,
+          (ExpCrossing){.kind = EXP_CROSSING_READ, .time = 1000, .tag = deep});
+    for (unsigned i = 0; i < deep; i++) {
+        ck_assert_int_eq(exp_crossings_bound(rig->crossings, 0, 0), least);
+    }
+    ck_assert_int_eq(exp_crossings_bound(rig->crossings, 0, 1), INT64_MAX);
+    rig_free(rig);
+}
+END_TEST
+
 /* ---- Two cables between two hosts -------------------------------------- */
 
 #define SECOND_LINK 1
@@ -796,6 +822,7 @@ int main(void)
     tcase_add_test(tcase, a_store_on_an_idle_link_takes_the_cost_of_the_core);
     tcase_add_test(tcase, steps_do_not_matter);
     tcase_add_test(tcase, a_link_that_is_down_loses_what_is_on_it);
+    tcase_add_test(tcase, the_bound_of_a_deep_queue_is_at_hand);
     tcase_add_test(tcase, each_cable_has_its_own_time);
     tcase_add_test(tcase, a_cut_leaves_the_other_cable_alone);
     tcase_add_test(tcase, a_cut_loses_nothing_of_a_deep_queue);
