@@ -214,6 +214,9 @@ static void stood(void *owner)
 {
     CluCluster *cluster = owner;
 
+    for (unsigned i = 0; i < cluster->hosts->len; i++) {
+        clu_host_stood(cluster->hosts->pdata[i]);
+    }
     cluster->ops->stood(cluster->owner);
 }
 

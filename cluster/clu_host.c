@@ -127,8 +127,9 @@ static void on_ready(void *owner, const char *boot_id, const char *release)
         host->release = g_strdup(release);
     }
     clu_watch_free(host->watch);
-    host->watch = clu_watch_new(host->shared->context, host->guest, host->plan,
-                                ++host->watches, &ops, host);
+    host->watch =
+        clu_watch_new(host->shared->context, host->guest, host->plan,
+                      ++host->watches, host->shared->timed != NULL, &ops, host);
     host->ops->changed(host->owner, host);
 }
 

@@ -100,6 +100,8 @@ bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device);
 
 /* The following are for timed clusters, between two steps. */
 
+/* The machines have come to stand. */
+void clu_host_stood(CluHost *host);
 /* A number that changes when QEMU reads what it was given; 0 if it has read
  * all. */
 size_t clu_host_unread(const CluHost *host);

@@ -20,6 +20,13 @@ static CluStream *line_of(const CluHost *host, CluInputKind kind)
                                      : clu_console_stream(host->console);
 }
 
+void clu_host_stood(CluHost *host)
+{
+    if (host->watch) {
+        clu_watch_stood(host->watch);
+    }
+}
+
 size_t clu_host_unread(const CluHost *host)
 {
     size_t bytes = 0;

@@ -23,11 +23,18 @@ typedef struct CluWatchOps {
     void (*failed)(void *owner, const char *text);
 } CluWatchOps;
 
-/* Watches @guest, the guest of @host. It must be ready. @number must differ
- * from that of earlier watches of the same guest. */
+/*
+ * Watches @guest, the guest of @host. It must be ready. @number must differ
+ * from that of earlier watches of the same guest. If the guest falls behind
+ * with its log, the watch asks for it again: after a pause of real time, or, if
+ * @is_timed, in clu_watch_stood().
+ */
 CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
-                        const CluPlanHost *host, unsigned number,
+                        const CluPlanHost *host, unsigned number, bool is_timed,
                         const CluWatchOps *ops, void *owner);
+
+/* The machines of a timed cluster have come to stand. */
+void clu_watch_stood(CluWatch *watch);
 
 /* Frees @watch (nullable). */
 void clu_watch_free(CluWatch *watch);
