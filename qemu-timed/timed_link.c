@@ -183,6 +183,7 @@ static void tell_place(const Port *port, const void *packet)
     pstrcpy(place.device, sizeof(place.device), id ?: "");
     while (!timed_board_cross(links.board, port->channel, timed_clock_now(),
                               &place, NULL, 0)) {
+        pull();
         g_usleep(10);
     }
 }
