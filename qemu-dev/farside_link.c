@@ -637,6 +637,13 @@ static void port_go_on(void *opaque)
     }
 }
 
+static AddressSpace *port_bus(void *opaque)
+{
+    const FarsideLink *link = opaque;
+
+    return link->ops->bus(link->opaque);
+}
+
 static void port_receive(void *opaque, const void *packet, size_t size)
 {
     FarsideLink *link = opaque;
@@ -664,7 +671,8 @@ static void port_open(void *opaque)
 
 static bool join_timed(FarsideLink *link, Error **errp)
 {
-    link->port = farside_time()->join(link->path, port_receive, link, errp);
+    link->port = farside_time()->join(link->path, port_receive, port_bus, link,
+                                      errp);
     if (!link->port) {
         return false;
     }

@@ -14,6 +14,7 @@
 #define FARSIDE_LINK_H
 
 #include "qemu/iov.h"
+#include "farside_time.h"
 #include "wire/farside_wire.h"
 
 typedef struct FarsideLink FarsideLink;
@@ -44,6 +45,8 @@ typedef struct FarsideLinkOps {
     /* Indexed by type. A type that must not follow HELLO has no receive(). */
     const FarsideLinkType *types;
     unsigned type_count;
+    /* The address space in which the peer's requests are issued */
+    FarsideTimeBus *bus;
     /* Fills in the HELLO that this end sends on a new connection. */
     void (*introduce)(void *opaque, struct farside_wire_hello *ret_hello);
     /* Returns NULL to accept the peer, or the reason to refuse it. */

@@ -269,6 +269,13 @@ static void link_closed(void *opaque)
     farside_regs_link_event(s->parts->regs);
 }
 
+static AddressSpace *link_bus(void *opaque)
+{
+    FarsideSession *s = opaque;
+
+    return pci_get_address_space(s->pci);
+}
+
 static void link_drained(void *opaque)
 {
     FarsideSession *s = opaque;
@@ -280,6 +287,7 @@ static const FarsideLinkOps link_ops = {
     .name = TYPE_FARSIDE_NTB,
     .types = types,
     .type_count = ARRAY_SIZE(types),
+    .bus = link_bus,
     .introduce = link_introduce,
     .check = link_check,
     .established = link_established,

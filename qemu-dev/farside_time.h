@@ -9,12 +9,15 @@
 #ifndef FARSIDE_TIME_H
 #define FARSIDE_TIME_H
 
+#include "exec/memory.h"
 #include "qom/object.h"
 
 #define TYPE_FARSIDE_TIME "farside-time"
 
 /* @size is 0 if the peer's machine has been switched off. */
 typedef void FarsideTimeReceive(void *opaque, const void *packet, size_t size);
+/* The address space in which the peer's requests are issued. */
+typedef AddressSpace *FarsideTimeBus(void *opaque);
 
 typedef struct FarsideTimeClass {
     ObjectClass parent_class;
@@ -22,8 +25,8 @@ typedef struct FarsideTimeClass {
      * The port of this machine on the link @path. @receive gets each packet of
      * the peer when it arrives. NULL and @errp if the machine has no such link.
      */
-    void *(*join)(const char *path, FarsideTimeReceive *receive, void *opaque,
-                  Error **errp);
+    void *(*join)(const char *path, FarsideTimeReceive *receive,
+                  FarsideTimeBus *bus, void *opaque, Error **errp);
     /* The packet arrives when the link's latency has passed. */
     void (*send)(void *port, const void *packet, size_t size);
     /* The link is in use and has its own latency, or that of training. */

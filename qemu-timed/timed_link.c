@@ -29,6 +29,7 @@ typedef struct Port {
     unsigned channel;
     uint32_t departures; /* of the peer that the device knows of */
     FarsideTimeReceive *receive;
+    FarsideTimeBus *bus;
     void *opaque;
 } Port;
 
@@ -120,15 +121,25 @@ static int64_t next_arrival(void)
 
 /* Crossings */
 
-/* A page of this machine, as the model must know it */
-static const PCIDevice *find_device(uint64_t address, unsigned *ret_bar,
+/*
+ * A page of this machine, as the model must know it. A request has the address
+ * that it has on the bus of the NTB device, which an IOMMU may translate.
+ */
+static const PCIDevice *find_device(AddressSpace *bus, uint64_t address,
+                                    bool is_write, unsigned *ret_bar,
                                     uint64_t *ret_offset)
 {
-    MemoryRegionSection found =
-        memory_region_find(get_system_memory(), address, 1);
+    IOMMUTLBEntry entry = address_space_get_iotlb_entry(bus, address, is_write,
+                                                        MEMTXATTRS_UNSPECIFIED);
+    MemoryRegionSection found;
     PCIDevice *pci;
     unsigned i;
 
+    if (!entry.target_as) {
+        return NULL;
+    }
+    address = entry.translated_addr | (address & entry.addr_mask);
+    found = memory_region_find(entry.target_as->root, address, 1);
     if (!found.mr) {
         return NULL;
     }
@@ -168,7 +179,8 @@ static void tell_place(const Port *port, const void *packet)
         return;
     }
     page = request->address & ~(uint64_t)0xfff;
-    pci = find_device(page, &bar, &offset);
+    pci = find_device(port->bus(port->opaque), page,
+                      head->type == FARSIDE_WIRE_WRITE, &bar, &offset);
     if (pci) {
         id = DEVICE(pci)->id;
     }
@@ -448,7 +460,7 @@ int64_t timed_link_limit(int64_t now)
 /* The functions that the devices call */
 
 static void *time_join(const char *path, FarsideTimeReceive *receive,
-                       void *opaque, Error **errp)
+                       FarsideTimeBus *bus, void *opaque, Error **errp)
 {
     int channel = links.board ? timed_board_find(links.board, path) : -1;
     Port *port;
@@ -466,6 +478,7 @@ static void *time_join(const char *path, FarsideTimeReceive *receive,
     port = g_new0(Port, 1);
     port->channel = channel;
     port->receive = receive;
+    port->bus = bus;
     port->opaque = opaque;
     port->departures = timed_board_returns(links.board, channel ^ 1);
     links.ports[channel] = port;
