@@ -6,6 +6,7 @@
 #include "hw/core/cpu.h"
 #include "farside_completer.h"
 #include "farside_fetch.h"
+#include "farside_origin.h"
 #include "farside_requester.h"
 
 /*
@@ -123,6 +124,7 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
     unsigned hops;
 
     farside_fetch_expire();
+    farside_origin_forget();
     /*
      * This thread may be a CPU that waits for the peer. The request is not the
      * CPU's, so it must not reach what only that CPU sees, such as its

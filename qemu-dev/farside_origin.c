@@ -69,6 +69,14 @@ uint16_t farside_origin_take(uint16_t other)
     return f ? id_of(f) : other;
 }
 
+void farside_origin_forget(void)
+{
+    origin = NULL;
+    if (farside_time()) {
+        farside_time()->from(NULL);
+    }
+}
+
 /* Interrupt messages */
 
 static bool compatibility_is_blocked(void)

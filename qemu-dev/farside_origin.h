@@ -35,6 +35,11 @@ void farside_origin_check_interrupts(void);
  */
 uint16_t farside_origin_take(uint16_t other);
 /*
+ * What begins now is no access of the function that has reached a window last:
+ * a translation is not always followed by an access.
+ */
+void farside_origin_forget(void);
+/*
  * Gives the functions below the root of @pci their own address spaces. Called
  * while the machine is built, after its IOMMU, and any number of times.
  */

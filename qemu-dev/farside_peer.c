@@ -51,6 +51,14 @@ struct FarsidePeer {
     QEMUTimer *burst_timer; /* NULL unless the cluster is timed */
 };
 
+/* In a timed cluster: what is sent now is the DMA of @device (nullable). */
+static void set_origin(const char *device)
+{
+    if (farside_time()) {
+        farside_time()->set_origin(device);
+    }
+}
+
 /* Bursts */
 
 static void burst_send(FarsidePeer *s)
@@ -71,8 +79,10 @@ static void burst_send(FarsidePeer *s)
     }
     s->burst.length = 0;
     farside_recorder_write(s->recorder, &s->burst.near, &m, s->burst.data);
+    set_origin(s->burst.near.device);
     farside_link_send(s->link, FARSIDE_WIRE_WRITE, pieces, ARRAY_SIZE(pieces),
                       NULL, 0);
+    set_origin(NULL);
 }
 
 /* Notices. No write waits in a burst while notices wait. */
@@ -156,16 +166,16 @@ void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
                              unsigned hops)
 {
     Burst *b = &s->burst;
-    bool adjacent = address == b->end && hops == b->hops;
+    bool adjacent = address == b->end && hops == b->hops &&
+                    near->device == b->near.device;
     uint32_t most = s->config->max_payload;
     bool is_line;
 
     notices_send(s);
-    /* Before is_cpu(): what waits may be another's. */
     if (!adjacent) {
         burst_send(s);
     }
-    is_line = s->burst_timer && farside_time()->is_cpu();
+    is_line = s->burst_timer && near->is_cpu;
     if (is_line) {
         most = MIN(LINE_BYTES, most);
     }
@@ -208,7 +218,9 @@ void farside_peer_send_read(FarsidePeer *s, const FarsideNear *near,
     if (s->here) {
         send_waiting(s);
         farside_recorder_read(s->recorder, near, m);
+        set_origin(near ? near->device : NULL);
         farside_link_send(s->link, FARSIDE_WIRE_READ, &piece, 1, NULL, 0);
+        set_origin(NULL);
     }
 }
 

@@ -18,6 +18,8 @@ typedef struct FarsideNear {
     unsigned window;
     uint64_t offset; /* in the BAR */
     uint16_t requester_id; /* of the function that made the request */
+    bool is_cpu;           /* a CPU has made it */
+    const char *device;    /* in a timed cluster, whose DMA it is, or NULL */
 } FarsideNear;
 
 /* @config and @pci are borrowed. */

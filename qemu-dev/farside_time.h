@@ -35,13 +35,19 @@ typedef struct FarsideTimeClass {
     void (*wait)(int64_t deadline);
     /* True if this thread may wait: time does not pass in the main loop. */
     bool (*may_wait)(void);
-    /* The DMA of @device has reached a window. Called without the big lock. */
+    /*
+     * The DMA of @device has reached a window. NULL: what begins now is not the
+     * DMA that has reached a window last. Called without the big lock.
+     */
     void (*from)(const char *device);
     /*
-     * True if the access through a window that begins now is the CPU's own. To
-     * be asked once for each access: what it sends is its.
+     * True if the access through a window that begins now is the CPU's own.
+     * Otherwise *@ret_device is the device whose DMA it is, or NULL if it is a
+     * request that has come over another link. To be asked once for each.
      */
-    bool (*is_cpu)(void);
+    bool (*is_cpu)(const char **ret_device);
+    /* What is sent from now on is the DMA of @device; NULL: of none. */
+    void (*set_origin)(const char *device);
 } FarsideTimeClass;
 
 /* NULL if this machine runs freely. */

@@ -302,27 +302,35 @@ uint64_t farside_windows_refused(FarsideWindows *s)
 /* Forwarding */
 
 /*
- * True if blocks may be fetched for the access that begins now. A CPU may wait
- * for a change, so it reads what it needs. Outside of virtual time a device has
- * no blocks if it reaches some of the peer's memory directly: it could learn
- * there of data that are newer than a block. A trace shows what a device needs.
+ * True if blocks may be fetched for the access at @near. A CPU may wait for a
+ * change, so it reads what it needs. Outside of virtual time a device has no
+ * blocks if it reaches some of the peer's memory directly: it could learn there
+ * of data that are newer than a block. A trace shows what a device needs.
  */
-static bool may_fetch(const Map *map)
+static bool may_fetch(const Map *map, const FarsideNear *near)
 {
-    if (farside_time()) {
-        return !farside_time()->is_cpu();
-    }
-    return !current_cpu && !map->traced && map->ram_count == 0;
+    return !near->is_cpu &&
+           (farside_time() || (!map->traced && map->ram_count == 0));
 }
 
+/* To be called once for each access, also if it fails. */
 static FarsideNear near_of(const Window *w, hwaddr offset)
 {
-    return (FarsideNear){
+    uint16_t own = pci_requester_id(w->windows->pci);
+    FarsideNear near = {
         .window = w->index,
         .offset = offset,
-        .requester_id =
-            farside_origin_take(pci_requester_id(w->windows->pci)),
+        .requester_id = farside_origin_take(own),
+        .is_cpu = current_cpu,
     };
+
+    if (farside_time()) {
+        near.is_cpu = farside_time()->is_cpu(&near.device);
+        if (!near.device) {
+            near.requester_id = own;
+        }
+    }
+    return near;
 }
 
 static uint64_t forward_read(void *opaque, hwaddr offset, unsigned size)
@@ -335,7 +343,7 @@ static uint64_t forward_read(void *opaque, hwaddr offset, unsigned size)
     if (!map_resolve(map, w->index, offset, &target, &left) || left < size) {
         return UINT64_MAX;
     }
-    if (may_fetch(map)) {
+    if (may_fetch(map, &near)) {
         return farside_fetch_read(w->windows->fetch, &near, target, size, left);
     }
     return farside_requester_read(w->windows->requester, &near, target, size);

@@ -113,6 +113,8 @@ int64_t timed_link_limit(int64_t now);
 /* Delivers the messages that have arrived by @now. False if there was none. */
 bool timed_link_deliver(int64_t now);
 
+/* The CPU begins to access a device. */
+void timed_link_begin_access(void);
 /* An access that waits for the peer looks again if its link is still up. */
 void timed_link_wake(void);
 

@@ -54,6 +54,7 @@ static void gate_lock(QemuMutex *mutex, const char *file, int line)
         qemu_mutex_lock_impl(mutex, file, line);
         if (is_access(file)) {
             has_accessed = true;
+            timed_link_begin_access();
             cpu_exit(current_cpu);
         }
         return;

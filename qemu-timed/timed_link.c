@@ -43,8 +43,7 @@ static struct {
     GQueue *inbound;    /* of TimedBoardMessage; indexed by channel */
     Port **ports;       /* indexed by the channel on which they send */
     const char *device; /* whose DMA has just reached a window, or NULL */
-    /* The device that made the last access through a window; NULL: the CPU */
-    const char *origin;
+    const char *origin; /* the device whose DMA is sent now, or NULL */
     GHashTable *places; /* pages that the model knows to be in a BAR */
     unsigned wakes;     /* calls of timed_link_wake() */
     uint32_t round;     /* the last one in which others were let act */
@@ -514,16 +513,21 @@ static void time_from(const char *device)
     links.device = device;
 }
 
-static bool time_is_cpu(void)
+static bool time_is_cpu(const char **ret_device)
 {
-    if (links.device) {
-        links.origin = links.device;
-        links.device = NULL;
-        return false;
-    }
-    /* If it is not the CPU's, it has come over another link. */
-    links.origin = NULL;
-    return is_cpu_access();
+    *ret_device = links.device;
+    links.device = NULL;
+    return !*ret_device && is_cpu_access();
+}
+
+static void time_set_origin(const char *device)
+{
+    links.origin = device;
+}
+
+void timed_link_begin_access(void)
+{
+    links.device = NULL;
 }
 
 static void time_set_up(void *opaque, bool up)
@@ -598,6 +602,7 @@ static void time_class_init(ObjectClass *class, void *data)
     time->may_wait = time_may_wait;
     time->from = time_from;
     time->is_cpu = time_is_cpu;
+    time->set_origin = time_set_origin;
 }
 
 static const TypeInfo time_info = {
