@@ -3,11 +3,13 @@
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
 #include "block/aio.h"
+#include "qemu/coroutine.h"
 #include "hw/core/cpu.h"
 #include "farside_completer.h"
 #include "farside_fetch.h"
 #include "farside_origin.h"
 #include "farside_requester.h"
+#include "farside_time.h"
 
 /*
  * The link is held at this many bytes of deferred requests. A device must not
@@ -67,7 +69,7 @@ static bool target_is_engaged(FarsideCompleter *s, uint64_t address,
 }
 
 static bool target_is_memory(FarsideCompleter *s, uint64_t address,
-                             uint64_t size)
+                             uint64_t size, bool is_write)
 {
     hwaddr offset, length = size;
     MemoryRegion *mr;
@@ -75,7 +77,7 @@ static bool target_is_memory(FarsideCompleter *s, uint64_t address,
     RCU_READ_LOCK_GUARD();
     mr =
         address_space_translate(pci_get_address_space(s->pci), address, &offset,
-                                &length, false, MEMTXATTRS_UNSPECIFIED);
+                                &length, is_write, MEMTXATTRS_UNSPECIFIED);
     return memory_region_is_ram(mr) && length == size;
 }
 
@@ -86,7 +88,7 @@ static void serve_read(FarsideCompleter *s, const struct farside_wire_read *m)
     uint8_t data[FARSIDE_WIRE_PAYLOAD];
 
     if (m->length > REGISTER_BYTES &&
-        !target_is_memory(s, m->address, m->length)) {
+        !target_is_memory(s, m->address, m->length, false)) {
         /* A block: a read of registers that nobody wants might change them. */
         c.status = FARSIDE_WIRE_CA;
         c.length = 0;
@@ -173,6 +175,27 @@ static bool read_meets_deferred(FarsideCompleter *s,
     return false;
 }
 
+/*
+ * True if a device of this machine waits for its DMA, in the middle of a timer,
+ * a bottom half or a coroutine. A write to a device may wait for a drive, for
+ * example when its controller is reset. If the drive is itself in the middle of
+ * a request here, that wait would not end. And inside a coroutine QEMU does not
+ * wait, but leaves the coroutine, and all that is under way in it.
+ */
+static bool machine_is_engaged(void)
+{
+    return qemu_in_coroutine() ||
+           (farside_time() && farside_time()->is_in_device());
+}
+
+static bool write_is_engaged(FarsideCompleter *s,
+                             const struct farside_wire_write *m)
+{
+    return target_is_engaged(s, m->address, m->length, true) ||
+           (machine_is_engaged() &&
+            !target_is_memory(s, m->address, m->length, true));
+}
+
 /* True if the request cannot be served now, or must not pass a deferred one. */
 static bool has_to_wait(FarsideCompleter *s, unsigned type, const void *body)
 {
@@ -184,14 +207,14 @@ static bool has_to_wait(FarsideCompleter *s, unsigned type, const void *body)
     case FARSIDE_WIRE_READ:
         /* A read of 0 bytes waits for all earlier writes. */
         if (behind && (read->length == 0 ||
-                       !target_is_memory(s, read->address, read->length) ||
+                       !target_is_memory(s, read->address, read->length,
+                                         false) ||
                        read_meets_deferred(s, read))) {
             return true;
         }
         return target_is_engaged(s, read->address, read->length, false);
     case FARSIDE_WIRE_WRITE:
-        return behind ||
-               target_is_engaged(s, write->address, write->length, true);
+        return behind || write_is_engaged(s, write);
     default:
         return behind;
     }

@@ -35,6 +35,8 @@ typedef struct FarsideTimeClass {
     void (*wait)(int64_t deadline);
     /* True if this thread may wait: time does not pass in the main loop. */
     bool (*may_wait)(void);
+    /* True inside a timer or bottom half: there devices do their DMA. */
+    bool (*is_in_device)(void);
     /*
      * The DMA of @device has reached a window. NULL: what begins now is not the
      * DMA that has reached a window last. Called without the big lock.

@@ -18,6 +18,8 @@
 #include "qemu/timer.h"
 #include "block/aio.h"
 #include "block/block_int.h"
+#include "qemu/coroutine_int.h"
+#include "sysemu/block-backend.h"
 #include "sysemu/sysemu.h"
 
 #define FILTER    "farside-timed"
@@ -209,12 +211,23 @@ static void coroutine_fn image_entry(void *opaque)
 }
 
 /*
- * A flush that begins inside an access of the CPU comes from a device that
- * waits for it in real time. No timer would fire meanwhile.
+ * The beginnings of coroutines of QEMU's functions that flush and wait for it.
+ * They have no names here, so learn_waits() calls the functions once.
+ */
+static CoroutineEntry *waits[2];
+static CoroutineEntry **learning; /* NULL: nothing is learnt now */
+
+/*
+ * A device may wait for a flush in real time, for example when its controller
+ * is shut down. No timer would fire meanwhile.
  */
 static bool is_untimed(const Filter *f, Kind kind)
 {
-    return f->drains > 0 || (kind == KIND_FLUSH && !timed_clock_is_running());
+    CoroutineEntry *entry = qemu_coroutine_self()->entry;
+
+    return f->drains > 0 ||
+           (kind == KIND_FLUSH && (!timed_clock_is_running() ||
+                                   entry == waits[0] || entry == waits[1]));
 }
 
 static int coroutine_fn serve(BlockDriverState *bs, Kind kind, int64_t offset,
@@ -292,8 +305,25 @@ static int coroutine_fn filter_pdiscard(BlockDriverState *bs, int64_t offset,
     return serve(bs, KIND_DISCARD, offset, bytes, NULL, 0);
 }
 
+/*
+ * QEMU lets a node have one flush at a time. One that a device waits for in
+ * real time must not wait for another one, whose time has not come.
+ */
+static void coroutine_fn let_flushes_in(BlockDriverState *bs)
+{
+    qemu_co_mutex_lock(&bs->reqs_lock);
+    bs->active_flush_req = false;
+    qemu_co_queue_next(&bs->flush_queue);
+    qemu_co_mutex_unlock(&bs->reqs_lock);
+}
+
 static int coroutine_fn filter_flush(BlockDriverState *bs)
 {
+    if (learning) {
+        *learning = qemu_coroutine_self()->entry;
+        return 0;
+    }
+    let_flushes_in(bs);
     return serve(bs, KIND_FLUSH, 0, 0, NULL, 0);
 }
 
@@ -380,6 +410,19 @@ static BlockDriver filter_driver = {
     .bdrv_co_drain_end = filter_drain_end,
 };
 
+static void learn_waits(BlockDriverState *filter)
+{
+    BlockBackend *blk = blk_new(bdrv_get_aio_context(filter), 0, BLK_PERM_ALL);
+
+    blk_insert_bs(blk, filter, &error_fatal);
+    learning = &waits[0];
+    blk_flush(blk);
+    learning = &waits[1];
+    bdrv_flush(filter);
+    learning = NULL;
+    blk_unref(blk);
+}
+
 /* QEMU opens images before it loads this object: the filter comes later. */
 static void insert(const Drive *drive)
 {
@@ -391,6 +434,7 @@ static void insert(const Drive *drive)
     qdict_put_str(options, "drive", drive->name);
     qdict_put_str(options, "file", bdrv_get_node_name(bs));
     filter = bdrv_insert_node(bs, options, BDRV_O_RDWR, &error_fatal);
+    learn_waits(filter);
     /* The parents keep it. */
     bdrv_unref(filter);
 }

@@ -600,6 +600,7 @@ static void time_class_init(ObjectClass *class, void *data)
     time->set_up = time_set_up;
     time->wait = time_wait;
     time->may_wait = time_may_wait;
+    time->is_in_device = timed_clock_is_running;
     time->from = time_from;
     time->is_cpu = time_is_cpu;
     time->set_origin = time_set_origin;
