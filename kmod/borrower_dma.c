@@ -29,16 +29,6 @@
 #define WINDOW_MAX BIT_ULL(38)
 #define WINDOW_MIN SZ_1M
 
-static bool is_translated(struct device *dev)
-{
-	struct iommu_domain *domain;
-
-	if (!device_iommu_mapped(dev))
-		return false;
-	domain = iommu_get_domain_for_dev(dev);
-	return !domain || domain->type != IOMMU_DOMAIN_IDENTITY;
-}
-
 /*
  * Return: the size of a window from address 0 on that holds all memory, a power of two;
  * 0 if 64 bits cannot hold it.
@@ -87,7 +77,7 @@ static int choose_window(struct borrower_loan *loan, u64 window,
 {
 	int err;
 
-	loan->translated = is_translated(loan->requester);
+	loan->translated = dlend_is_translated(loan->requester);
 	if (loan->guest && dlend_peer_is_loopback(loan->peer))
 		return dlend_why_set(why, -EOPNOTSUPP,
 				     "a device of this node itself cannot be borrowed for a virtual machine; use vfio-pci");

@@ -98,6 +98,10 @@ static int send_borrow(struct borrower_loan *loan, struct dlend_why *why)
 		return dlend_why_set(why, ret,
 				     "node %u does not lend: it has not loaded dl_lender",
 				     node);
+	if (ret == -EPERM)
+		return dlend_why_set(why, ret,
+				     "this node could reach all of node %u, whose log says why; this needs permission there (allow_no_iommu)",
+				     node);
 	if (ret >= 0 && ret != sizeof(answer))
 		ret = -EPROTO;
 	if (ret < 0)

@@ -442,6 +442,19 @@ struct dlend_export *dlend_export(struct dlend_peer *peer, dma_addr_t addr,
 void dlend_export_reach(const struct dlend_export *export, u64 *start, u64 *size);
 
 /**
+ * dlend_is_translated() - ask whether an IOMMU bounds what a function reaches
+ * @dev: the function
+ *
+ * A peer can make its adapter here reach any bus address: it programs the windows that
+ * lead here, too. So the peer reaches all of this node if nothing translates the addresses
+ * of the adapter.
+ *
+ * Context: Any context.
+ * Return: true if @dev reaches only memory that was mapped for it.
+ */
+bool dlend_is_translated(struct device *dev);
+
+/**
  * dlend_unexport() - end an export
  * @export: the export, or NULL
  *

@@ -15,7 +15,7 @@
  *
  * fabric_mailbox.c and fabric_window.c do not call each other. The session, the
  * mailbox and the windows reach the adapter only through struct dlend_backend.
- * fabric_orphan.c stands alone. fabric_switchtec.c serves fabric_ntb.c.
+ * fabric_orphan.c and fabric_reach.c stand alone. fabric_switchtec.c serves fabric_ntb.c.
  *
  * Locks, outermost first: life_mutex, the mutex of struct dlend_windows, dlend_lock.
  * peer_up and peer_down of a client are called with life_mutex held, peer_lost with

@@ -209,10 +209,15 @@ u32 lender_config_read(struct lender_device *d, unsigned int at,
 void lender_config_write(struct lender_device *d, unsigned int at,
 			 unsigned int size, u32 value);
 
-/* lender_iommu.c. All but the first two are called with the device lock held. */
+/* lender_iommu.c. All but the first three are called with the device lock held. */
 
 /* Return: whether the administrator has allowed borrowers to reach all of this node. */
 bool lender_iommu_is_waived(void);
+/*
+ * Return: whether @peer reaches here only what is opened for it, or may reach all; if not,
+ * @why has the reason.
+ */
+bool lender_iommu_bounds(struct dlend_peer *peer, struct dlend_why *why);
 /* Return: whether the device may be lent; if not, @why has the reason. */
 bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why);
 /*

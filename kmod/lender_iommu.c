@@ -3,6 +3,10 @@
  * The memory that a device can reach. With an IOMMU, a device that is lent reaches
  * the borrower's windows and nothing else, and a device that is available reaches
  * nothing. Without an IOMMU, a device reaches all of this node's memory.
+ *
+ * The borrower itself reaches this node through the adapter, whose windows it can open
+ * without our help. So the IOMMU has to translate for the adapter, too: with iommu=pt it
+ * translates only for the devices that are lent.
  */
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -14,7 +18,7 @@
 static bool allow_no_iommu;
 module_param(allow_no_iommu, bool, 0444);
 MODULE_PARM_DESC(allow_no_iommu,
-		 "lend devices without an IOMMU, or without interrupt remapping: a borrower can make them reach all memory of this node, or raise any of its interrupts");
+		 "lend devices without an IOMMU that translates for them and for the NTB adapters, or without interrupt remapping: a borrower can reach all memory of this node, or raise any of its interrupts");
 
 /* Addresses of interrupt messages, which an IOMMU does not translate as memory. */
 #define INTERRUPTS_START 0xfee00000ULL
@@ -28,9 +32,33 @@ bool lender_iommu_is_waived(void)
 	return allow_no_iommu;
 }
 
+bool lender_iommu_bounds(struct dlend_peer *peer, struct dlend_why *why)
+{
+	struct device *dev = dlend_peer_dev(peer);
+
+	if (allow_no_iommu || dlend_peer_is_loopback(peer))
+		return true;
+	if (!dlend_is_translated(dev)) {
+		dlend_why_set(why, -EPERM,
+			      "the node behind adapter %s could reach all memory of this node, because no IOMMU translates for the adapter; boot without iommu=pt, or load dl_lender with allow_no_iommu=1",
+			      dlend_peer_name(peer));
+		return false;
+	}
+	if (!dlend_interrupts_remapped(dev)) {
+		dlend_why_set(why, -EPERM,
+			      "the node behind adapter %s could raise any interrupt of this node, because these are not remapped; enable that, or load dl_lender with allow_no_iommu=1",
+			      dlend_peer_name(peer));
+		return false;
+	}
+	return true;
+}
+
 bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why)
 {
 	struct device *dev = &d->pdev->dev;
+	struct dlend_peer *peer;
+	unsigned int i;
+	bool ok;
 
 	if (allow_no_iommu)
 		return true;
@@ -45,6 +73,15 @@ bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why)
 			      "%s could raise any interrupt of this node, because its IOMMU does not remap interrupts; enable that, or load dl_lender with allow_no_iommu=1",
 			      pci_name(d->pdev));
 		return false;
+	}
+	for (i = 0; i < DLEND_PEERS_MAX; i++) {
+		peer = dlend_peer_at(i);
+		if (!peer)
+			continue;
+		ok = lender_iommu_bounds(peer, why);
+		dlend_peer_put(peer);
+		if (!ok)
+			return false;
 	}
 	return true;
 }

@@ -256,9 +256,13 @@ static int op_borrow(struct dlend_peer *peer, const void *data, size_t len,
 	struct dlend_device_info info;
 	struct lender_device *d;
 	enum dlend_borrow_status status;
+	struct dlend_why why;
 	unsigned int i;
 
 	memset(answer, 0, sizeof(*answer));
+	/* The adapter may have come after the device was made available. */
+	if (!lender_iommu_bounds(peer, &why))
+		return lender_refuse(peer, -EPERM, why.text);
 	d = is_asked_for(peer, fdid) ? lender_get(fdid) : NULL;
 	if (!d) {
 		answer->status = cpu_to_le32(DLEND_BORROW_UNKNOWN);

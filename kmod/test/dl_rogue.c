@@ -13,7 +13,9 @@
  */
 #include <linux/completion.h>
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/dma-mapping.h>
+#include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -22,6 +24,7 @@
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/switchtec.h>
 
 #include "compat.h"
 #include "dl_fabric.h"
@@ -32,6 +35,12 @@ module_param(mine, uint, 0644);
 MODULE_PARM_DESC(mine, "ID of the device that is borrowed (0x10000)");
 module_param(other, uint, 0644);
 MODULE_PARM_DESC(other, "ID of a device that another node has borrowed (0x10001)");
+
+static ulong victim;
+module_param(victim, ulong, 0644);
+MODULE_PARM_DESC(victim, "address of 8 bytes of the lender's memory, all of them 0x5a");
+
+#define VICTIM 0x5a5a5a5a5a5a5a5aULL
 
 /* Numbers of loans grow from 1 on, and all below this are tried. */
 #define NUMBERS 64
@@ -371,6 +380,91 @@ static int window_beyond(void)
 static int window_wraps(void)
 {
 	return attach_windows(le32_to_cpu(window.window), -(u64)SZ_4K, SZ_8K, false);
+}
+
+/* Windows that this node opens itself, by the registers of its adapter. */
+
+#define LUT_SIZE SZ_64K
+#define LUT_PARTITION (0x3f << 1)
+#define LOCK_TRIES 5000
+
+static int operate(struct ntb_ctrl_regs __iomem *ctl, u32 op, u32 wanted)
+{
+	unsigned int i;
+
+	iowrite32(op, &ctl->partition_op);
+	for (i = 0; i < LOCK_TRIES; i++) {
+		usleep_range(200, 1000);
+		if ((ioread32(&ctl->partition_status) & 0xffff) == wanted)
+			return 0;
+	}
+	return -ETIMEDOUT;
+}
+
+static int set_lut(struct ntb_ctrl_regs __iomem *ctl, unsigned int i, u64 entry)
+{
+	int err = operate(ctl, NTB_CTRL_PART_OP_LOCK, NTB_CTRL_PART_STATUS_LOCKED);
+
+	if (err)
+		return err;
+	iowrite64(entry, &ctl->lut_entry[i]);
+	return operate(ctl, NTB_CTRL_PART_OP_CFG, NTB_CTRL_PART_STATUS_NORMAL);
+}
+
+/* Reads the victim through a LUT entry that is free, and writes to it. */
+static int through_lut(struct pci_dev *pdev, struct ntb_ctrl_regs __iomem *ctl)
+{
+	unsigned int n = min_t(unsigned int, ioread16(&ctl->lut_table_entries),
+			       ARRAY_SIZE(ctl->lut_entry));
+	u64 value, partition = 0, is = 0;
+	unsigned int i, bar, lut = 0;
+	void __iomem *through;
+	int err;
+
+	for (i = 0; i < n; i++) {
+		value = ioread64(&ctl->lut_entry[i]);
+		if (value & NTB_CTRL_LUT_EN)
+			partition = value & LUT_PARTITION;
+		else
+			lut = i;
+	}
+	for (bar = 0; bar < PCI_STD_NUM_BARS; bar++)
+		if (ioread32(&ctl->bar_entry[bar].ctl) & NTB_CTRL_BAR_LUT_WIN_EN)
+			break;
+	if (!lut || bar == PCI_STD_NUM_BARS)
+		return -ENOSPC;
+	through = ioremap(pci_resource_start(pdev, bar) + lut * LUT_SIZE +
+			  victim % LUT_SIZE, sizeof(is));
+	if (!through)
+		return -ENOMEM;
+	err = set_lut(ctl, lut, round_down(victim, LUT_SIZE) | partition | NTB_CTRL_LUT_EN);
+	if (!err) {
+		is = ioread64(through);
+		iowrite32(0x12345678, through);
+		err = set_lut(ctl, lut, 0);
+	}
+	iounmap(through);
+	return err ?: is == VICTIM ? 0 : -EACCES;
+}
+
+/* Return: 0 if the lender's memory is open, -EACCES if it is not. */
+static int own_window(void)
+{
+	struct pci_dev *pdev = to_pci_dev(dlend_peer_dev(peer));
+	struct ntb_ctrl_regs __iomem *ctl;
+	struct ntb_info_regs __iomem *info;
+	void __iomem *bar;
+	int err;
+
+	bar = pci_iomap_range(pdev, 0, SWITCHTEC_GAS_NTB_OFFSET,
+			      SWITCHTEC_NTB_REG_DBMSG_OFFSET);
+	if (!bar)
+		return -ENOMEM;
+	info = bar + SWITCHTEC_NTB_REG_INFO_OFFSET;
+	ctl = bar + SWITCHTEC_NTB_REG_CTRL_OFFSET;
+	err = through_lut(pdev, ctl + ioread8(&info->partition_id));
+	pci_iounmap(pdev, bar);
+	return err;
 }
 
 /* States. */
@@ -805,6 +899,7 @@ static const struct {
 	{ "window-long", window_long },
 	{ "window-beyond", window_beyond },
 	{ "window-wraps", window_wraps },
+	{ "own-window", own_window },
 	{ "borrow-taken", borrow_taken },
 	{ "borrow-unknown", borrow_unknown },
 	{ "borrow-elsewhere", borrow_elsewhere },
