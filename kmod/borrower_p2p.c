@@ -189,33 +189,22 @@ static bool is_gone(struct borrower_loan *loan)
 }
 
 /* Return: 0, or -EPERM with @why set if the window opens BARs of another function. */
-static int check_neighbours(struct pci_dev *pdev, unsigned int bar,
-			    const struct dlend_export *export, struct dlend_why *why)
+static int check_neighbours(struct p2p *p2p, unsigned int bar, struct dlend_why *why)
 {
-	struct pci_dev *other = NULL;
+	struct pci_dev *pdev = p2p->local, *other;
 	u64 start, size;
-	unsigned int i;
 
-	dlend_export_reach(export, &start, &size);
 	if (allow_neighbours)
 		return 0;
-	for_each_pci_dev(other) {
-		for (i = 0; i < PCI_BRIDGE_RESOURCES; i++) {
-			struct resource *res = &other->resource[i];
-
-			if (other == pdev || resource_type(res) != IORESOURCE_MEM ||
-			    !res->parent || res->start > start + size - 1 ||
-			    res->end < start)
-				continue;
-			dlend_why_set(why, -EPERM,
-				      "the window of %llu KiB onto BAR %u of %s would also open registers of %s; boot with pci=resource_alignment=16@%s, or load dl_borrower with allow_neighbours=1",
-				      size / SZ_1K, bar, pci_name(pdev), pci_name(other),
-				      pci_name(pdev));
-			pci_dev_put(other);
-			return -EPERM;
-		}
-	}
-	return 0;
+	dlend_export_reach(p2p->bars[bar].export, p2p->bars[bar].phys, &start, &size);
+	other = dlend_neighbour(pdev, start, size);
+	if (!other)
+		return 0;
+	dlend_why_set(why, -EPERM,
+		      "the window of %llu KiB onto BAR %u of %s would also open registers of %s; boot with pci=resource_alignment=16@%s, or load dl_borrower with allow_neighbours=1",
+		      size / SZ_1K, bar, pci_name(pdev), pci_name(other), pci_name(pdev));
+	pci_dev_put(other);
+	return -EPERM;
 }
 
 /* p2p_mutex is held. The caller undoes this by close_exports(), also on error. */
@@ -242,9 +231,7 @@ static int export_bar(struct p2p *p2p, unsigned int i, struct dlend_window_desc 
 	}
 	p2p->bars[i].export = export;
 	p2p->bars[i].addr = addr;
-	if (addr != p2p->bars[i].phys)
-		return 0;
-	return check_neighbours(p2p->local, i, export, why);
+	return check_neighbours(p2p, i, why);
 }
 
 /* p2p_mutex is held. */

@@ -432,14 +432,32 @@ struct dlend_export *dlend_export(struct dlend_peer *peer, dma_addr_t addr,
 				  struct dlend_window_desc *desc);
 
 /**
- * dlend_export_reach() - get what the peer can reach by an export
+ * dlend_export_reach() - get what the peer can reach by an export of registers
  * @export: the export
- * @start: set to the first bus address of the widened range
- * @size: set to the bytes of the widened range
+ * @phys: physical address of the registers
+ * @start: set to the first physical address that the peer can reach
+ * @size: set to the number of bytes from there on
+ *
+ * If an IOMMU translates for the adapter, the peer reaches the pages that
+ * dma_map_resource() has mapped. Otherwise it reaches all of the widened range.
  *
  * Context: Any context.
  */
-void dlend_export_reach(const struct dlend_export *export, u64 *start, u64 *size);
+void dlend_export_reach(const struct dlend_export *export, phys_addr_t phys, u64 *start,
+			u64 *size);
+
+struct pci_dev;
+
+/**
+ * dlend_neighbour() - find other functions that have registers in a range
+ * @pdev: a function that has a BAR there
+ * @start: first physical address of the range
+ * @size: its bytes
+ *
+ * Context: Process context.
+ * Return: a reference to one such function, for pci_dev_put(), or NULL.
+ */
+struct pci_dev *dlend_neighbour(struct pci_dev *pdev, u64 start, u64 size);
 
 /**
  * dlend_is_translated() - ask whether an IOMMU bounds what a function reaches

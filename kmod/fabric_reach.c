@@ -22,3 +22,29 @@ bool dlend_is_translated(struct device *dev)
 	return !domain || domain->type != IOMMU_DOMAIN_IDENTITY;
 }
 EXPORT_SYMBOL_GPL(dlend_is_translated);
+
+/* Return: whether a function has registers in this range. */
+static bool has_registers(struct pci_dev *pdev, u64 start, u64 end)
+{
+	unsigned int i;
+
+	for (i = 0; i < PCI_BRIDGE_RESOURCES; i++) {
+		struct resource *res = &pdev->resource[i];
+
+		if (resource_type(res) == IORESOURCE_MEM && res->parent &&
+		    res->start <= end && res->end >= start)
+			return true;
+	}
+	return false;
+}
+
+struct pci_dev *dlend_neighbour(struct pci_dev *pdev, u64 start, u64 size)
+{
+	struct pci_dev *other = NULL;
+
+	for_each_pci_dev(other)
+		if (other != pdev && has_registers(other, start, start + size - 1))
+			return other;
+	return NULL;
+}
+EXPORT_SYMBOL_GPL(dlend_neighbour);

@@ -340,10 +340,17 @@ struct dlend_export *dlend_export(struct dlend_peer *peer, dma_addr_t addr, u64 
 }
 EXPORT_SYMBOL_GPL(dlend_export);
 
-void dlend_export_reach(const struct dlend_export *export, u64 *start, u64 *size)
+void dlend_export_reach(const struct dlend_export *export, phys_addr_t phys, u64 *start,
+			u64 *size)
 {
-	*start = export->base;
-	*size = export->n * export->span;
+	if (dlend_is_translated(export->peer->dev)) {
+		/* An IOMMU maps whole pages. */
+		*start = phys & PAGE_MASK;
+		*size = PAGE_ALIGN(phys + export->size) - *start;
+	} else {
+		*start = export->base;
+		*size = export->n * export->span;
+	}
 }
 EXPORT_SYMBOL_GPL(dlend_export_reach);
 

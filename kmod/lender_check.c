@@ -150,36 +150,19 @@ int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why)
 	return 0;
 }
 
-/* Return: whether a function has registers in this range. */
-static bool has_registers(struct pci_dev *pdev, u64 start, u64 end)
-{
-	unsigned int i;
-
-	for (i = 0; i < PCI_BRIDGE_RESOURCES; i++) {
-		struct resource *res = &pdev->resource[i];
-
-		if (resource_type(res) == IORESOURCE_MEM && res->parent &&
-		    res->start <= end && res->end >= start)
-			return true;
-	}
-	return false;
-}
-
 int lender_check_neighbours(struct pci_dev *pdev, unsigned int bar, u64 start, u64 size)
 {
-	struct pci_dev *other = NULL;
+	struct pci_dev *other;
 
 	/* A borrower that can reach all memory can reach all registers, too. */
 	if (allow_neighbours || lender_iommu_is_waived())
 		return 0;
-	for_each_pci_dev(other) {
-		/* All BARs of the device itself are lent. */
-		if (other == pdev || !has_registers(other, start, start + size - 1))
-			continue;
-		pci_warn(pdev, "BAR %u is not lent: its window of %llu KiB would also open registers of %s; boot with pci=resource_alignment=16@%s, which keeps them apart, or load dl_lender with allow_neighbours=1\n",
-			 bar, size / SZ_1K, pci_name(other), pci_name(pdev));
-		pci_dev_put(other);
-		return -EPERM;
-	}
-	return 0;
+	/* All BARs of the device itself are lent. */
+	other = dlend_neighbour(pdev, start, size);
+	if (!other)
+		return 0;
+	pci_warn(pdev, "BAR %u is not lent: its window of %llu KiB would also open registers of %s; boot with pci=resource_alignment=16@%s, which keeps them apart, or load dl_lender with allow_neighbours=1\n",
+		 bar, size / SZ_1K, pci_name(other), pci_name(pdev));
+	pci_dev_put(other);
+	return -EPERM;
 }

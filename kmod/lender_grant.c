@@ -144,10 +144,7 @@ static int open_bar(struct grant *grant, unsigned int i, struct dlend_window_des
 	grant->bars[i].export = export;
 	grant->bars[i].addr = addr;
 	grant->bars[i].size = size;
-	/* Behind an IOMMU the NTB reaches only what was mapped for it. */
-	if (addr != start)
-		return 0;
-	dlend_export_reach(export, &reach, &reach_size);
+	dlend_export_reach(export, start, &reach, &reach_size);
 	return lender_check_neighbours(pdev, i, reach, reach_size);
 }
 

@@ -284,16 +284,13 @@ static int op_borrow(struct dlend_peer *peer, const void *data, size_t len,
 	return sizeof(*answer);
 }
 
-/* A BAR that is smaller than a window shares the window with its neighbours. */
+/* A BAR that is smaller than a window, or a page, shares it with its neighbours. */
 static int check_reach(struct pci_dev *pdev, unsigned int bar,
-		       const struct dlend_export *export, dma_addr_t addr)
+		       const struct dlend_export *export)
 {
 	u64 start, size;
 
-	/* Behind an IOMMU the NTB reaches only what was mapped for it. */
-	if (addr != pci_resource_start(pdev, bar))
-		return 0;
-	dlend_export_reach(export, &start, &size);
+	dlend_export_reach(export, pci_resource_start(pdev, bar), &start, &size);
 	return lender_check_neighbours(pdev, bar, start, size);
 }
 
@@ -325,7 +322,7 @@ static int open_bars(struct lender_device *d, struct lender_loan *loan,
 		loan->bars[i].export = export;
 		loan->bars[i].addr = addr;
 		loan->bars[i].size = size;
-		err = check_reach(d->pdev, i, export, addr);
+		err = check_reach(d->pdev, i, export);
 		if (err)
 			return err;
 	}

@@ -247,7 +247,8 @@ static int open_local(struct route *route, struct dlend_msg_p2p_open_answer *ans
 			if (!PAGE_ALIGNED(start | size))
 				err = lender_check_neighbours(target->pdev, i,
 							      start & PAGE_MASK,
-							      PAGE_ALIGN(size));
+							      PAGE_ALIGN(start + size) -
+							      (start & PAGE_MASK));
 			if (!err)
 				err = route_map(route, i, start, size, &bus);
 		}
