@@ -93,6 +93,7 @@ struct lender_device {
 	struct iommu_group *group;	/* NULL without an IOMMU */
 	struct pci_saved_state *saved;
 	struct completion idle;		/* completed when a loan ends */
+	struct lender_loan *ending;	/* loan that the kernel's reset ends, or NULL */
 
 	/* A writer holds the device lock and lender_lock, a reader one of them. */
 	struct lender_loan *loan;
@@ -177,6 +178,13 @@ void lender_loan_stop(void);
 void lender_loan_exit(void);
 /* Resets the device, so that nothing of its last user is left. The device lock is held. */
 void lender_reset(struct lender_device *d);
+/*
+ * The PCI core resets the device, for another reason than a loan: the loan ends. Between
+ * the two calls the core holds the device lock, and keeps programs from configuration
+ * space, as lender_reset() does by itself.
+ */
+void lender_reset_begins(struct lender_device *d);
+void lender_reset_ends(struct lender_device *d);
 /* Ends the loan of the device, if there is one. The device lock is held. */
 void lender_end_loan(struct lender_device *d);
 /*

@@ -15,6 +15,30 @@
 static bool closing;
 static atomic_t loan_numbers;
 
+/* Makes the device silent before a reset. */
+static void quiesce(struct pci_dev *pdev)
+{
+	pci_clear_master(pdev);
+	if (!pci_wait_for_pending_transaction(pdev))
+		pci_warn(pdev, "transactions of the device are still pending before its reset\n");
+}
+
+/* Makes the device as it was before its first loan, after a reset. */
+static void restore(struct lender_device *d)
+{
+	struct pci_dev *pdev = d->pdev;
+
+	if (!pci_load_saved_state(pdev, d->saved))
+		pci_restore_state(pdev);
+	/* The saved state may have bus mastering on. */
+	pci_clear_master(pdev);
+	/* Some kinds of reset leave on what the borrower has switched on. */
+	if (pdev->msix_cap)
+		pci_write_config_word(pdev, pdev->msix_cap + PCI_MSIX_FLAGS, 0);
+	if (pdev->msi_cap)
+		pci_write_config_word(pdev, pdev->msi_cap + PCI_MSI_FLAGS, 0);
+}
+
 void lender_reset(struct lender_device *d)
 {
 	struct pci_dev *pdev = d->pdev;
@@ -23,21 +47,11 @@ void lender_reset(struct lender_device *d)
 	/* A function level reset would wait a minute for a device that was unplugged. */
 	if (!pci_device_is_present(pdev))
 		return;
-	pci_clear_master(pdev);
-	if (!pci_wait_for_pending_transaction(pdev))
-		pci_warn(pdev, "transactions of the device are still pending before its reset\n");
+	quiesce(pdev);
 	pci_cfg_access_lock(pdev);
 	err = __pci_reset_function_locked(pdev);
-	if (!pci_load_saved_state(pdev, d->saved))
-		pci_restore_state(pdev);
+	restore(d);
 	pci_cfg_access_unlock(pdev);
-	/* The saved state may have bus mastering on. */
-	pci_clear_master(pdev);
-	/* Some kinds of reset leave on what the borrower has switched on. */
-	if (pdev->msix_cap)
-		pci_write_config_word(pdev, pdev->msix_cap + PCI_MSIX_FLAGS, 0);
-	if (pdev->msi_cap)
-		pci_write_config_word(pdev, pdev->msi_cap + PCI_MSI_FLAGS, 0);
 	atomic64_inc(&lender_counts.resets);
 	if (!err)
 		return;
@@ -93,26 +107,32 @@ static void close_windows(struct lender_device *d, struct lender_loan *loan)
 	loan->dma = NULL;
 }
 
-void lender_end_loan(struct lender_device *d)
+/*
+ * Ends the loan of the device for its borrower. A reset follows, and then finish_loan().
+ * The windows onto the BARs close before the reset: otherwise the borrower could change
+ * the device after it. The windows that the device writes to close after the reset, when
+ * it no longer writes.
+ *
+ * Return: the loan, or NULL if there is none.
+ */
+static struct lender_loan *stop_loan(struct lender_device *d)
 {
 	struct lender_loan *loan = d->loan;
 
 	if (!loan)
-		return;
+		return NULL;
 	set_loan(d, NULL);
 	if (loan->attached) {
 		pci_clear_master(d->pdev);
 		lender_p2p_end(d);
-		/*
-		 * Close the windows onto the BARs before the reset: otherwise the
-		 * borrower could change the device after the reset. Close the
-		 * windows that the device writes to after the reset, when it no
-		 * longer writes.
-		 */
 		close_bars(loan);
-		lender_reset(d);
-		close_windows(d, loan);
 	}
+	return loan;
+}
+
+static void finish_loan(struct lender_device *d, struct lender_loan *loan)
+{
+	close_windows(d, loan);
 	if (loan->attached)
 		pci_info(d->pdev, "device %x is back from node %u\n", d->fdid,
 			 dlend_peer_node(loan->peer));
@@ -122,6 +142,31 @@ void lender_end_loan(struct lender_device *d)
 	dlend_peer_put(loan->peer);
 	kfree(loan);
 	complete_all(&d->idle);
+}
+
+void lender_end_loan(struct lender_device *d)
+{
+	struct lender_loan *loan = stop_loan(d);
+
+	if (!loan)
+		return;
+	if (loan->attached)
+		lender_reset(d);
+	finish_loan(d, loan);
+}
+
+void lender_reset_begins(struct lender_device *d)
+{
+	d->ending = stop_loan(d);
+	quiesce(d->pdev);
+}
+
+void lender_reset_ends(struct lender_device *d)
+{
+	restore(d);
+	if (d->ending)
+		finish_loan(d, d->ending);
+	d->ending = NULL;
 }
 
 bool lender_revoke(struct lender_device *d, bool gone)

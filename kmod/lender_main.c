@@ -154,9 +154,34 @@ static pci_ers_result_t lender_slot_reset(struct pci_dev *pdev)
 	return PCI_ERS_RESULT_RECOVERED;
 }
 
+/*
+ * Somebody on this node resets the device: by sysfs, or together with another function of
+ * its bus. The PCI core restores the configuration space, but the MSI-X table and the queues
+ * of the borrower's driver are lost, and that driver does not know. So to it the device goes
+ * away. The device lock is held from here until lender_reset_done(). The core does not
+ * call these two for the resets of lender_reset().
+ */
+static void lender_reset_prepare(struct pci_dev *pdev)
+{
+	struct lender_device *d = pci_get_drvdata(pdev);
+
+	if (d->loan)
+		pci_warn(pdev, "device %x is reset by this node; its loan to node %u ends\n",
+			 d->fdid, dlend_peer_node(d->loan->peer));
+	lender_revoke(d, true);
+	lender_reset_begins(d);
+}
+
+static void lender_reset_done(struct pci_dev *pdev)
+{
+	lender_reset_ends(pci_get_drvdata(pdev));
+}
+
 static const struct pci_error_handlers lender_error_handlers = {
 	.error_detected = lender_error,
 	.slot_reset = lender_slot_reset,
+	.reset_prepare = lender_reset_prepare,
+	.reset_done = lender_reset_done,
 };
 
 static struct pci_driver lender_driver = {
