@@ -23,14 +23,23 @@ bool dlend_is_translated(struct device *dev)
 }
 EXPORT_SYMBOL_GPL(dlend_is_translated);
 
-/* Return: whether a function has registers in this range. */
-static bool has_registers(struct pci_dev *pdev, u64 start, u64 end)
+/* Return: whether @other has registers in this range that are not those of @pdev. */
+static bool has_registers(struct pci_dev *other, struct pci_dev *pdev, u64 start, u64 end)
 {
 	unsigned int i;
 
 	for (i = 0; i < PCI_BRIDGE_RESOURCES; i++) {
-		struct resource *res = &pdev->resource[i];
+		struct resource *res = &other->resource[i];
 
+#ifdef CONFIG_PCI_IOV
+		/*
+		 * These hold the BARs of all virtual functions, also those of @pdev.
+		 * The other virtual functions are looked at one by one.
+		 */
+		if (i >= PCI_IOV_RESOURCES && i <= PCI_IOV_RESOURCE_END &&
+		    other == pci_physfn(pdev))
+			continue;
+#endif
 		if (resource_type(res) == IORESOURCE_MEM && res->parent &&
 		    res->start <= end && res->end >= start)
 			return true;
@@ -43,7 +52,7 @@ struct pci_dev *dlend_neighbour(struct pci_dev *pdev, u64 start, u64 size)
 	struct pci_dev *other = NULL;
 
 	for_each_pci_dev(other)
-		if (other != pdev && has_registers(other, start, start + size - 1))
+		if (other != pdev && has_registers(other, pdev, start, start + size - 1))
 			return other;
 	return NULL;
 }
