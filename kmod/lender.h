@@ -84,8 +84,9 @@ struct lender_device {
 	struct pci_dev *pdev;		/* counted */
 	u64 fabric;			/* network behind its port; 0: not known */
 
-	struct mutex order_mutex;	/* guards the two below */
+	struct mutex order_mutex;	/* guards the three below */
 	bool taken;			/* taken from its old driver, or being taken */
+	bool driven;			/* it had a driver then */
 	char *old_override;		/* driver_override as it was */
 
 	/* Guarded by the device lock. */

@@ -205,7 +205,7 @@ static void give_back(struct lender_device *d)
 	/* The device may have been unbound in sysfs already. */
 	if (dev->driver == &lender_driver.driver)
 		device_release_driver(dev);
-	if (device_attach(dev) < 0)
+	if (device_attach(dev) <= 0 && d->driven)
 		pci_warn(d->pdev, "no driver of this node takes the device back\n");
 }
 
@@ -220,8 +220,10 @@ static int take(struct lender_device *d, struct dlend_why *why)
 	if (err)
 		return err;
 
-	if (!d->taken)
+	if (!d->taken) {
 		d->old_override = dlend_override_copy(pdev);
+		d->driven = READ_ONCE(pdev->dev.driver);
+	}
 	err = dlend_override_set(pdev, DRIVER_NAME);
 	if (err) {
 		kfree(d->old_override);

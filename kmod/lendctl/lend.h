@@ -119,6 +119,9 @@ void lend_print_inventory(FILE *out, const struct lend_choices *choices, bool js
 /* Return: whether the system has the function. */
 bool lend_exists(const char *root, const struct dl_ctl_function *function);
 
+/* Return: whether the kernel can reset the function. */
+bool lend_has_reset(const char *root, const struct dl_ctl_function *function);
+
 /* Finds the driver that is bound to a function. Return: whether there is one. */
 bool lend_driver(const char *root, const struct dl_ctl_function *function,
 		 char driver[LEND_TEXT]);

@@ -135,6 +135,14 @@ bool lend_driver(const char *root, const struct dl_ctl_function *function,
 	       link_name(dir, "driver", driver);
 }
 
+bool lend_has_reset(const char *root, const struct dl_ctl_function *function)
+{
+	char dir[PATH_MAX], methods[LEND_TEXT];
+
+	return function_dir(root, function, dir) &&
+	       read_line(dir, "reset_method", methods) && methods[0];
+}
+
 static bool is_dir(const char *dir, const struct dirent *entry)
 {
 	char path[PATH_MAX];

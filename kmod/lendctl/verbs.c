@@ -148,6 +148,7 @@ int run_available(const struct verb *verb, struct dl_ctl_request *request)
 	struct lend_users users = {};
 	struct dl_ctl_device device;
 	char what[LEND_TEXT];
+	int status;
 
 	if (find_device(request->id, &device) < 0)
 		return REFUSED;
@@ -163,7 +164,13 @@ int run_available(const struct verb *verb, struct dl_ctl_request *request)
 			 request->id, verb->done);
 		return refuse_use(&users, what);
 	}
-	return run_by_id(verb, request);
+	status = run_by_id(verb, request);
+	/* VFIO passes on such devices, too. */
+	if (status == OK && !lend_has_reset("", &device.function))
+		fprintf(stderr,
+			"lendctl: warning: device %x has no way to be reset, so each user finds it in the state that the last one left\n",
+			request->id);
+	return status;
 }
 
 long long now_ms(void)

@@ -240,6 +240,7 @@ static void put_system(void)
              "../../../devices/pci0000:00/0000:00:07.0");
     put_link(NVME "/driver", "../../../bus/pci/drivers/nvme");
     program_put(NVME "/uevent", "DRIVER=nvme\nPCI_CLASS=10802\n");
+    program_put(NVME "/reset_method", "flr bus\n");
     program_put(NVME "/nvme/nvme0/dev", "241:0\n");
     program_put(NVME "/nvme/nvme0/uevent",
                 "MAJOR=241\nMINOR=0\nDEVNAME=nvme0\n");
@@ -288,6 +289,10 @@ START_TEST(a_device_that_nobody_uses_is_free)
     ck_assert_str_eq(text, "nvme");
     ck_assert(!lend_driver(program_folder, &nic, text));
     ck_assert(lend_exists(program_folder, &nic));
+    ck_assert(lend_has_reset(program_folder, &nvme));
+    ck_assert(!lend_has_reset(program_folder, &nic));
+    program_put(NIC "/reset_method", "\n");
+    ck_assert(!lend_has_reset(program_folder, &nic));
     ck_assert(!lend_exists(program_folder, &gone));
     ck_assert_uint_eq(lend_subdevices(program_folder, &nvme, "block", text), 1);
     ck_assert_str_eq(text, "nvme0n1");
