@@ -98,6 +98,8 @@ static int send_borrow(struct borrower_loan *loan, struct dlend_why *why)
 		return dlend_why_set(why, ret,
 				     "node %u does not lend: it has not loaded dl_lender",
 				     node);
+	if (ret == -EHOSTDOWN)
+		return dlend_why_set(why, ret, "node %u goes to sleep", node);
 	if (ret == -EPERM)
 		return dlend_why_set(why, ret,
 				     "this node could reach all of node %u, whose log says why; this needs permission there (allow_no_iommu)",

@@ -175,6 +175,11 @@ int lender_check_neighbours(struct pci_dev *pdev, unsigned int bar, u64 start, u
 int lender_loan_init(void);
 /* From here on there is no new loan. */
 void lender_loan_stop(void);
+/*
+ * From here on there is no new loan, until it is called with false. A request that was
+ * earlier has the device lock until its loan is there.
+ */
+void lender_loan_sleep(bool asleep);
 /* Ends all loans. */
 void lender_loan_exit(void);
 /* Resets the device, so that nothing of its last user is left. The device lock is held. */

@@ -12,7 +12,8 @@
 
 #include "lender.h"
 
-static bool closing;
+static bool closing;	/* for ever */
+static bool sleeping;	/* this node goes to sleep, or is asleep */
 static atomic_t loan_numbers;
 
 /* Makes the device silent before a reset. */
@@ -314,6 +315,11 @@ static int op_borrow(struct dlend_peer *peer, const void *data, size_t len,
 		return sizeof(*answer);
 	}
 	device_lock(&d->pdev->dev);
+	if (READ_ONCE(sleeping)) {
+		device_unlock(&d->pdev->dev);
+		lender_put(d);
+		return lender_refuse(peer, -EHOSTDOWN, "this node goes to sleep");
+	}
 	status = make_loan(d, peer, answer);
 	device_unlock(&d->pdev->dev);
 	answer->status = cpu_to_le32(status);
@@ -679,6 +685,11 @@ int lender_loan_init(void)
 void lender_loan_stop(void)
 {
 	WRITE_ONCE(closing, true);
+}
+
+void lender_loan_sleep(bool asleep)
+{
+	WRITE_ONCE(sleeping, asleep);
 }
 
 void lender_loan_exit(void)

@@ -422,27 +422,47 @@ static struct notifier_block lender_notifier = {
 	.notifier_call = lender_notify,
 };
 
+/* Return: whether a device is lent; the log says which. */
+static bool is_lending(void)
+{
+	struct lender_device *list[DLEND_DEVICES_MAX];
+	unsigned int i, n = lender_collect(list, DLEND_DEVICES_MAX);
+	bool lending = false;
+
+	for (i = 0; i < n; i++) {
+		device_lock(&list[i]->pdev->dev);
+		if (list[i]->loan) {
+			pr_warn("dl_lender: this node cannot sleep: device %x is lent to node %u, which must return it first\n",
+				list[i]->fdid, dlend_peer_node(list[i]->loan->peer));
+			lending = true;
+		}
+		device_unlock(&list[i]->pdev->dev);
+		lender_put(list[i]);
+	}
+	return lending;
+}
+
 /* A borrower does not know that its device sleeps, and its requests would be lost. */
 static int lender_sleep(struct notifier_block *nb, unsigned long event, void *unused)
 {
-	struct lender_device *list[DLEND_DEVICES_MAX];
-	struct dlend_device_info info;
-	int ret = NOTIFY_DONE;
-	unsigned int i, n;
-
-	if (event != PM_SUSPEND_PREPARE && event != PM_HIBERNATION_PREPARE)
-		return NOTIFY_DONE;
-	n = lender_collect(list, DLEND_DEVICES_MAX);
-	for (i = 0; i < n; i++) {
-		lender_describe(list[i], &info);
-		lender_put(list[i]);
-		if (info.state != DLEND_DEVICE_BORROWED)
-			continue;
-		pr_warn("dl_lender: this node cannot sleep: device %x is lent to node %u, which must return it first\n",
-			info.fdid, info.borrower);
-		ret = notifier_from_errno(-EBUSY);
+	switch (event) {
+	case PM_SUSPEND_PREPARE:
+	case PM_HIBERNATION_PREPARE:
+	case PM_RESTORE_PREPARE:
+		/* First no new loan, then a look at those that there are. */
+		lender_loan_sleep(true);
+		if (!is_lending())
+			return NOTIFY_DONE;
+		/* A notifier that refuses is not told that the node stays awake. */
+		lender_loan_sleep(false);
+		return notifier_from_errno(-EBUSY);
+	case PM_POST_SUSPEND:
+	case PM_POST_HIBERNATION:
+	case PM_POST_RESTORE:
+		lender_loan_sleep(false);
+		break;
 	}
-	return ret;
+	return NOTIFY_DONE;
 }
 
 static struct notifier_block lender_sleep_notifier = {

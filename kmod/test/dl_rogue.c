@@ -484,6 +484,32 @@ static int borrow_elsewhere(void)
 	return ask_borrow(0x7fff0000);
 }
 
+#define LATER_MS 2000
+
+static struct task_struct *later;
+static DECLARE_COMPLETION(later_done);
+
+static int later_thread(void *unused)
+{
+	msleep(LATER_MS);
+	mutex_lock(&mutex);
+	result = ask_borrow(mine);
+	mutex_unlock(&mutex);
+	kthread_complete_and_exit(&later_done, 0);
+}
+
+/* A thread borrows, also if programs are frozen then because the node goes to sleep. */
+static int borrow_later(void)
+{
+	if (later)
+		return -EBUSY;
+	later = kthread_run(later_thread, NULL, "dl_rogue");
+	if (!IS_ERR(later))
+		return -EINPROGRESS;
+	later = NULL;
+	return -ENOMEM;
+}
+
 /* The first loan ends when a node borrows again. */
 static int borrow_again(void)
 {
@@ -903,6 +929,7 @@ static const struct {
 	{ "borrow-taken", borrow_taken },
 	{ "borrow-unknown", borrow_unknown },
 	{ "borrow-elsewhere", borrow_elsewhere },
+	{ "borrow-later", borrow_later },
 	{ "borrow-again", borrow_again },
 	{ "borrow-polled", borrow_polled },
 	{ "return-twice", return_twice },
@@ -1026,6 +1053,8 @@ static int __init rogue_init(void)
 static void __exit rogue_exit(void)
 {
 	debugfs_remove(file);
+	if (later)
+		wait_for_completion(&later_done);
 	if (export) {
 		dlend_unexport(export);
 		dma_unmap_single(dlend_peer_dev(peer), dma, AREA, DMA_BIDIRECTIONAL);
