@@ -128,18 +128,24 @@ static bool send_one(struct borrower_loan *loan)
 	return true;
 }
 
-/* Sends the queue until write @upto was sent, or until @end. Interrupts are on. */
+/*
+ * Sends the queue until write @upto was sent, or until @end and the time of one call: each
+ * write may wait for a lender whose heart beats and that does not answer. The work sends
+ * the rest. Interrupts are on.
+ */
 static void drain(struct borrower_loan *loan, u32 upto, u64 end)
 {
 	while ((s32)(READ_ONCE(loan->sent) - upto) < 0) {
+		if (ktime_get_mono_fast_ns() > end) {
+			queue_work(system_highpri_wq, &loan->send);
+			return;
+		}
 		if (!test_and_set_bit_lock(0, &loan->sending)) {
 			send_one(loan);
 			clear_bit_unlock(0, &loan->sending);
-			continue;
+		} else {
+			cpu_relax();
 		}
-		if (ktime_get_mono_fast_ns() > end)
-			return;
-		cpu_relax();
 	}
 }
 

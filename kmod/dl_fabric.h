@@ -374,8 +374,8 @@ int dlend_call(struct dlend_peer *peer, u16 op, const void *req, size_t len,
  * While the function polls, it handles the peer's DLEND_ATOMIC requests, so two nodes
  * that poll each other do not wait for ever. After -ETIMEDOUT with @timeout_us 0,
  * further polled calls to the peer return -ETIMEDOUT at once until the peer's next
- * heartbeat. Otherwise a caller that tries again and again would keep interrupts off
- * for that long each time.
+ * heartbeat. Otherwise a caller that tries again and again would keep its CPU busy for
+ * that long each time. A caller with interrupts off gives a shorter @timeout_us.
  *
  * Context: Any context but an NMI; interrupts may be off.
  * Return: as dlend_call(), but never -EDEADLK.

@@ -377,9 +377,8 @@ static u64 beat_mark(struct dlend_peer *peer)
 
 /*
  * Return: whether a polled call timed out and the peer's heartbeat has not come since.
- * A driver that repeats such calls would keep interrupts off for poll_timeout_us each
- * time. Our own heartbeat could not run meanwhile, and only our heartbeat finds out
- * that the peer is lost.
+ * A driver that repeats such calls would keep a CPU busy for poll_timeout_us each time,
+ * until our own heartbeat finds out that the peer is lost.
  */
 static bool peer_stands_still(struct dlend_peer *peer)
 {

@@ -10,6 +10,7 @@
  * truth.
  */
 #include <linux/debugfs.h>
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pci.h>
@@ -28,6 +29,12 @@ MODULE_PARM_DESC(bdf, "domain << 16 | bus << 8 | devfn of the function whose BAR
 
 #define DRIVE_CLASS 0x010802
 #define BAR_SIZE SZ_16K
+
+/* A slow lender takes this long for a request. */
+#define SLOW_MS 200
+#define SLOW_WRITES 30
+/* The borrower's DRAIN_NS and some calls. */
+#define SLOW_LIMIT_MS 2500
 
 /* The capabilities of the truth. */
 #define PM 0x40
@@ -77,6 +84,7 @@ enum lie {
 	EXTENDED_OVERLAP,
 	EXTENDED_TWICE,
 	EXTENDED_NOTHING,
+	SLOW,
 	LIES,
 };
 
@@ -119,12 +127,14 @@ static const char *const names[LIES] = {
 	[EXTENDED_OVERLAP] = "extended-overlap",
 	[EXTENDED_TWICE] = "extended-twice",
 	[EXTENDED_NOTHING] = "extended-nothing",
+	[SLOW] = "slow",
 };
 
 /* Serializes the lies, and guards all below. */
 static DEFINE_MUTEX(mutex);
 static enum lie lie;
 static struct dlend_why why;
+static bool slow;
 static int result;
 static u8 config[DLEND_CFG_SPACE];
 static struct pci_dev *pdev;
@@ -382,6 +392,8 @@ static int op_config(struct dlend_peer *peer, const void *data, size_t len, void
 	struct dlend_msg_cfg_answer *answer = resp;
 	unsigned int at = le16_to_cpu(req->offset) & (DLEND_CFG_SPACE - 4);
 
+	if (READ_ONCE(slow))
+		mdelay(SLOW_MS);
 	answer->value = cpu_to_le32(get_unaligned_le32(config + at));
 	return sizeof(*answer);
 }
@@ -411,14 +423,49 @@ static const struct dlend_op ops[] = {
 	OP(DLEND_OP_CFG_EXTENDED, 0, dlend_msg_extended, op_extended),
 };
 
+/*
+ * No lie: the lender's heart beats, and it answers, but late. Writes with interrupts off do
+ * not wait for it. One with interrupts on waits for those before it, but not for ever.
+ * Return: 0, or -ETIME with @why set.
+ */
+static int write_slowly(const struct dlend_loan_info *info)
+{
+	struct pci_dev *here = pci_get_domain_bus_and_slot(info->domain, info->bus,
+							   info->devfn);
+	ktime_t start = ktime_get();
+	unsigned long flags;
+	int i, err = 0;
+	s64 took;
+
+	if (!here)
+		return dlend_why_set(&why, -ENODEV, "there is no function");
+	WRITE_ONCE(slow, true);
+	local_irq_save(flags);
+	for (i = 0; i < SLOW_WRITES; i++)
+		pci_write_config_byte(here, PCI_CACHE_LINE_SIZE, i);
+	local_irq_restore(flags);
+	pci_write_config_byte(here, PCI_CACHE_LINE_SIZE, 0);
+	took = ktime_ms_delta(ktime_get(), start);
+	WRITE_ONCE(slow, false);
+	if (took > SLOW_LIMIT_MS)
+		err = dlend_why_set(&why, -ETIME, "a write took %lld ms", took);
+	pci_dev_put(here);
+	return err;
+}
+
 static void tell(void)
 {
 	u32 fdid = dlend_node() << 16;
+	struct dlend_loan_info info;
+	struct dlend_why unused;
 
 	memset(&why, 0, sizeof(why));
-	result = dlend_borrower_borrow(fdid, 0, 0, NULL, &why);
-	if (!result)
-		dlend_borrower_return(fdid, &why);
+	result = dlend_borrower_borrow(fdid, 0, 0, &info, &why);
+	if (result)
+		return;
+	if (lie == SLOW)
+		result = write_slowly(&info);
+	dlend_borrower_return(fdid, &unused);
 }
 
 static ssize_t liar_write(struct file *unused, const char __user *text, size_t size,
