@@ -71,7 +71,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 .PHONY: all deps need-deps paper report fidelity oracles cluster \
         devices guest guest-6.12 guest-debug kmod \
         gate test test-ci test-sim test-sweep test-device test-cluster test-lending test-kdebug \
-        test-ring test-hostile test-timed explore bench bench-vm regress \
+        test-drive test-ring test-hostile test-timed explore bench bench-vm regress \
         regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
 
@@ -176,6 +176,12 @@ test-cluster: cluster
 # one cluster.
 test-lending: cluster guest-6.12
 	tests/run $(BUILD) --suite lending
+
+# A drive that is lent and comes back hundreds of times.
+LOANS ?= 200
+test-drive: cluster
+	CYCLES=$(LOANS) FARSIDE_GUEST=build-guest tests/lending/drive \
+	    $(BUILD)/cli/farside scenarios/cluster/lending.yaml
 
 # Hosts in a ring that lend, borrow and fail at random. A run that was interrupted goes on
 # where it was: $(BUILD)/ring has the rounds that have passed.
