@@ -36,16 +36,18 @@ struct fgpu {
 	struct miscdevice misc;
 	/*
 	 * Held for reading while the device is used. User memory is not touched
-	 * under it, because mmap() takes it with the mmap lock held.
+	 * under it, because a page fault takes it with the mmap lock held.
 	 */
 	struct rw_semaphore use;
 	struct pci_dev *pdev;		/* NULL: the device is gone */
+	bool halted;			/* no command runs: the queues are being reset */
 
 	void __iomem *regs;
 	phys_addr_t memory;
 	u64 memory_size;
 	void *host;
 	dma_addr_t host_dma;
+	struct sg_table host_pages;	/* of @host */
 	struct fgpu_queue queue[FGPU_QUEUES];
 
 	struct mutex lists_lock;	/* guards the lists below */
@@ -67,6 +69,8 @@ void fgpu_put(struct fgpu *gpu);
 /* fgpu_queue.c */
 int fgpu_queues_start(struct fgpu *gpu);
 void fgpu_queues_stop(struct fgpu *gpu);
+void fgpu_queues_halt(struct fgpu *gpu);
+int fgpu_queues_restart(struct fgpu *gpu);
 int fgpu_queue_run(struct fgpu_queue *queue, const struct fgpu_command *command,
 		   u32 *ret_error, u64 *ret_result);
 

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "../compat.h"
 #include "fgpu.h"
 
 /* Takes gpu->use for reading. Fails if the device is gone. */
@@ -188,41 +189,70 @@ static long fgpu_ioctl(struct file *filp, unsigned int order, unsigned long arg)
 
 /* Mappings */
 
-static int fgpu_mmap_memory(struct fgpu *gpu, struct vm_area_struct *vma)
+/*
+ * The page frame at an offset of mmap(). The device is there, so the memory is. The buffer
+ * of the machine's memory has pages, but they need not be adjacent.
+ */
+static int fgpu_frame(struct fgpu *gpu, unsigned long pgoff, unsigned long *ret_pfn)
 {
-	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
-	u64 size = vma->vm_end - vma->vm_start;
+	struct sg_page_iter page;
 
-	if (offset > gpu->memory_size || size > gpu->memory_size - offset)
-		return -EINVAL;
-	vma->vm_page_prot = pgprot_noncached(vma->vm_page_prot);
-	return io_remap_pfn_range(vma, vma->vm_start, (gpu->memory + offset) >> PAGE_SHIFT,
-				  size, vma->vm_page_prot);
+	if (pgoff < FGPU_MMAP_HOST >> PAGE_SHIFT) {
+		*ret_pfn = (gpu->memory >> PAGE_SHIFT) + pgoff;
+		return 0;
+	}
+	for_each_sgtable_page(&gpu->host_pages, &page,
+			      pgoff - (FGPU_MMAP_HOST >> PAGE_SHIFT)) {
+		*ret_pfn = page_to_pfn(sg_page_iter_page(&page));
+		return 0;
+	}
+	return -EINVAL;
 }
+
+/*
+ * Pages are inserted here and not by mmap(), which knows no moment at which
+ * fgpu_files_unmap() finds the mapping and the device cannot go.
+ */
+static vm_fault_t fgpu_fault(struct vm_fault *fault)
+{
+	struct vm_area_struct *vma = fault->vma;
+	struct fgpu_file *file = vma->vm_private_data;
+	vm_fault_t ret = VM_FAULT_SIGBUS;
+	unsigned long pfn;
+
+	if (fgpu_use(file->gpu))
+		return ret;
+	if (!fgpu_frame(file->gpu, fault->pgoff, &pfn))
+		ret = vmf_insert_pfn(vma, fault->address & PAGE_MASK, pfn);
+	fgpu_unuse(file->gpu);
+	return ret;
+}
+
+static const struct vm_operations_struct fgpu_vm_ops = {
+	.fault = fgpu_fault,
+};
 
 static int fgpu_mmap(struct file *filp, struct vm_area_struct *vma)
 {
 	struct fgpu_file *file = filp->private_data;
-	struct fgpu *gpu = file->gpu;
-	int ret;
+	u64 offset = (u64)vma->vm_pgoff << PAGE_SHIFT;
+	u64 size = vma->vm_end - vma->vm_start;
+	bool is_memory = offset < FGPU_MMAP_HOST;
+	u64 limit = is_memory ? file->gpu->memory_size : FGPU_HOST_SIZE;
 
+	if (!is_memory)
+		offset -= FGPU_MMAP_HOST;
+	if (!READ_ONCE(file->gpu->pdev))
+		return -ENODEV;
 	/* A private mapping would be a copy that the device does not see. */
-	if (!(vma->vm_flags & VM_SHARED))
+	if (!(vma->vm_flags & VM_SHARED) || offset > limit || size > limit - offset)
 		return -EINVAL;
-	ret = fgpu_use(gpu);
-	if (ret)
-		return ret;
-	if (vma->vm_pgoff < FGPU_MMAP_HOST >> PAGE_SHIFT) {
-		ret = fgpu_mmap_memory(gpu, vma);
-	} else {
-		/* dma_mmap_coherent() checks offset and size. */
-		vma->vm_pgoff -= FGPU_MMAP_HOST >> PAGE_SHIFT;
-		ret = dma_mmap_coherent(&gpu->pdev->dev, vma, gpu->host, gpu->host_dma,
-					FGPU_HOST_SIZE);
-		vma->vm_pgoff += FGPU_MMAP_HOST >> PAGE_SHIFT;
-	}
-	fgpu_unuse(gpu);
-	return ret;
+	if (is_memory)
+		vma->vm_page_prot = pgprot_noncached(vma->vm_page_prot);
+	dlend_vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_private_data = file;
+	vma->vm_ops = &fgpu_vm_ops;
+	return 0;
 }
 
 /* Removes all mappings. A later access of a process is a bus error. */

@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "../compat.h"
 #include "fgpu.h"
 
 static DEFINE_IDA(fgpu_numbers);
@@ -103,9 +104,13 @@ static int fgpu_start(struct fgpu *gpu)
 				       GFP_KERNEL);
 	if (!gpu->host)
 		return -ENOMEM;
+	ret = dma_get_sgtable(&pdev->dev, &gpu->host_pages, gpu->host, gpu->host_dma,
+			      FGPU_HOST_SIZE);
+	if (ret)
+		goto free_host;
 	ret = pci_alloc_irq_vectors(pdev, FGPU_QUEUES, FGPU_QUEUES, PCI_IRQ_MSIX);
 	if (ret < 0)
-		goto free_host;
+		goto free_pages;
 	ret = fgpu_queues_start(gpu);
 	if (ret)
 		goto free_vectors;
@@ -113,6 +118,8 @@ static int fgpu_start(struct fgpu *gpu)
 
 free_vectors:
 	pci_free_irq_vectors(pdev);
+free_pages:
+	sg_free_table(&gpu->host_pages);
 free_host:
 	dma_free_coherent(&pdev->dev, FGPU_HOST_SIZE, gpu->host, gpu->host_dma);
 	return ret;
@@ -124,6 +131,7 @@ static void fgpu_stop(struct fgpu *gpu)
 
 	fgpu_queues_stop(gpu);
 	pci_free_irq_vectors(pdev);
+	sg_free_table(&gpu->host_pages);
 	dma_free_coherent(&pdev->dev, FGPU_HOST_SIZE, gpu->host, gpu->host_dma);
 }
 
@@ -152,6 +160,9 @@ static int fgpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = misc_register(&gpu->misc);
 	if (ret)
 		goto stop;
+	dlend_report_errors(pdev, true);
+	/* A reset of the link to the device loses it. */
+	pci_save_state(pdev);
 	pci_info(pdev, "/dev/%s, %llu MiB\n", gpu->misc.name, gpu->memory_size >> 20);
 	return 0;
 
@@ -185,6 +196,7 @@ static void fgpu_remove(struct pci_dev *pdev)
 	struct fgpu *gpu = pci_get_drvdata(pdev);
 
 	pci_disable_sriov(pdev);
+	dlend_report_errors(pdev, false);
 	misc_deregister(&gpu->misc);
 	down_write(&gpu->use);
 	fgpu_files_unmap(gpu);
@@ -209,6 +221,60 @@ static void fgpu_shutdown(struct pci_dev *pdev)
 	pci_clear_master(pdev);
 }
 
+/* The machine sleeps, and the device may lose its queues and what is in its memory. */
+static int fgpu_suspend(struct device *dev)
+{
+	fgpu_queues_halt(dev_get_drvdata(dev));
+	return 0;
+}
+
+static int fgpu_resume(struct device *dev)
+{
+	int ret = fgpu_queues_restart(dev_get_drvdata(dev));
+
+	pci_save_state(to_pci_dev(dev));
+	return ret;
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(fgpu_pm, fgpu_suspend, fgpu_resume);
+
+/* After an error nothing says which of the commands were done, so all end. */
+static pci_ers_result_t fgpu_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	fgpu_queues_halt(pci_get_drvdata(pdev));
+	return state == pci_channel_io_perm_failure ? PCI_ERS_RESULT_DISCONNECT :
+						      PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t fgpu_slot_reset(struct pci_dev *pdev)
+{
+	int ret;
+
+	pci_restore_state(pdev);
+	pci_save_state(pdev);
+	ret = fgpu_queues_restart(pci_get_drvdata(pdev));
+	return ret ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
+}
+
+/* Somebody resets the function. */
+static void fgpu_reset_prepare(struct pci_dev *pdev)
+{
+	fgpu_queues_halt(pci_get_drvdata(pdev));
+}
+
+static void fgpu_reset_done(struct pci_dev *pdev)
+{
+	fgpu_queues_restart(pci_get_drvdata(pdev));
+	pci_save_state(pdev);
+}
+
+static const struct pci_error_handlers fgpu_error_handlers = {
+	.error_detected = fgpu_error_detected,
+	.slot_reset = fgpu_slot_reset,
+	.reset_prepare = fgpu_reset_prepare,
+	.reset_done = fgpu_reset_done,
+};
+
 static const struct pci_device_id fgpu_ids[] = {
 	{ PCI_DEVICE(FGPU_VENDOR_ID, FGPU_DEVICE_ID) },
 	{ }
@@ -222,6 +288,8 @@ static struct pci_driver fgpu_driver = {
 	.remove = fgpu_remove,
 	.shutdown = fgpu_shutdown,
 	.sriov_configure = pci_sriov_configure_simple,
+	.driver.pm = pm_sleep_ptr(&fgpu_pm),
+	.err_handler = &fgpu_error_handlers,
 };
 module_pci_driver(fgpu_driver);
 

@@ -25,14 +25,27 @@ static irqreturn_t fgpu_interrupt(int irq, void *data)
 
 static bool fgpu_queue_ended(struct fgpu_queue *queue)
 {
-	u32 head = readl(queue->regs + FGPU_REG_HEAD);
+	u32 head;
 
+	if (READ_ONCE(queue->gpu->halted))
+		return true;
+	head = readl(queue->regs + FGPU_REG_HEAD);
 	/* All ones: the device does not answer any more. */
 	return head == queue->tail || head == ~0u ||
 	       readl(queue->regs + FGPU_REG_ERROR);
 }
 
-static void fgpu_queue_enable(struct fgpu_queue *queue)
+/* Returns when the device does no more DMA for the queue. */
+static void fgpu_queue_disable(struct fgpu_queue *queue)
+{
+	/* Behind a link with a fault nothing arrives, and the device reaches nothing. */
+	if (pci_channel_offline(queue->gpu->pdev))
+		return;
+	writel(0, queue->regs + FGPU_REG_QUEUE_CONTROL);
+	readl(queue->regs + FGPU_REG_QUEUE_CONTROL);
+}
+
+static int fgpu_queue_enable(struct fgpu_queue *queue)
 {
 	writel(0, queue->regs + FGPU_REG_QUEUE_CONTROL);
 	lo_hi_writeq(queue->ring_dma, queue->regs + FGPU_REG_BASE);
@@ -40,6 +53,8 @@ static void fgpu_queue_enable(struct fgpu_queue *queue)
 	queue->tail = 0;
 	writel(FGPU_QUEUE_ENABLE | FGPU_QUEUE_INTERRUPTS,
 	       queue->regs + FGPU_REG_QUEUE_CONTROL);
+	return readl(queue->regs + FGPU_REG_QUEUE_CONTROL) ==
+	       (FGPU_QUEUE_ENABLE | FGPU_QUEUE_INTERRUPTS) ? 0 : -EIO;
 }
 
 /* Runs a command. Sets *ret_error to the device's reason if it returns -EIO. */
@@ -50,7 +65,12 @@ int fgpu_queue_run(struct fgpu_queue *queue, const struct fgpu_command *command,
 	int ret = 0;
 
 	*ret_error = 0;
+	*ret_result = 0;
 	mutex_lock(&queue->lock);
+	if (READ_ONCE(queue->gpu->halted)) {
+		mutex_unlock(&queue->lock);
+		return -ECANCELED;
+	}
 	queue->ring[queue->tail] = *command;
 	queue->ring[queue->tail].flags = FGPU_FLAG_INTERRUPT;
 	queue->tail = (queue->tail + 1) % FGPU_RING_ENTRIES;
@@ -58,6 +78,11 @@ int fgpu_queue_run(struct fgpu_queue *queue, const struct fgpu_command *command,
 	writel(queue->tail, queue->regs + FGPU_REG_TAIL);
 	left = wait_event_timeout(queue->wait, fgpu_queue_ended(queue),
 				  msecs_to_jiffies(FGPU_TIMEOUT_MS));
+	if (READ_ONCE(queue->gpu->halted)) {
+		fgpu_queue_disable(queue);
+		mutex_unlock(&queue->lock);
+		return -ECANCELED;
+	}
 	if (readl(queue->regs + FGPU_REG_HEAD) == ~0u) {
 		ret = -ENODEV;
 	} else if (!left) {
@@ -98,12 +123,10 @@ static int fgpu_queue_start(struct fgpu *gpu, unsigned int index)
 		queue->ring = NULL;
 		return ret;
 	}
-	fgpu_queue_enable(queue);
-	if (!(readl(queue->regs + FGPU_REG_QUEUE_CONTROL) & FGPU_QUEUE_ENABLE)) {
+	ret = fgpu_queue_enable(queue);
+	if (ret)
 		pci_err(gpu->pdev, "queue %u: the device did not enable it\n", index);
-		return -EIO;
-	}
-	return 0;
+	return ret;
 }
 
 /* Stops all queues that were started. The caller makes sure that no command runs. */
@@ -140,4 +163,33 @@ int fgpu_queues_start(struct fgpu *gpu)
 		}
 	}
 	return 0;
+}
+
+/* Ends the commands that run, with ECANCELED. Others fail until fgpu_queues_restart(). */
+void fgpu_queues_halt(struct fgpu *gpu)
+{
+	unsigned int i;
+
+	WRITE_ONCE(gpu->halted, true);
+	for (i = 0; i < FGPU_QUEUES; i++)
+		wake_up(&gpu->queue[i].wait);
+	/* Waits for their callers. */
+	down_write(&gpu->use);
+	up_write(&gpu->use);
+}
+
+/* The device has lost its queues, or may have. No command runs. */
+int fgpu_queues_restart(struct fgpu *gpu)
+{
+	unsigned int i;
+	int ret = 0;
+
+	writel(FGPU_CONTROL_RESET, gpu->regs + FGPU_REG_CONTROL);
+	for (i = 0; i < FGPU_QUEUES && !ret; i++)
+		ret = fgpu_queue_enable(&gpu->queue[i]);
+	if (ret)
+		pci_err(gpu->pdev, "its queues could not be enabled again\n");
+	else
+		WRITE_ONCE(gpu->halted, false);
+	return ret;
 }

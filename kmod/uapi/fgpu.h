@@ -47,7 +47,8 @@ enum fgpu_operation {
 
 /*
  * Runs one command and waits for its end. At most one of its places is an import.
- * EIO: the device refused the command; error says why.
+ * EIO: the device refused the command; error says why. ECANCELED: the device was reset
+ * meanwhile, by an error or by a user, and the command may have been done in part.
  */
 struct fgpu_run {
 	__u32 operation;
