@@ -69,19 +69,23 @@ static bool add_option(GPtrArray *argv, const char *name, const char *key,
     return true;
 }
 
-/* Adds the modules of Device Lending, if this kernel can have them, and their
- * tool, to the arguments for an image. */
+/* Adds the modules of Device Lending and the accelerator's, if this kernel can
+ * have them, and their tools, to the arguments for an image. */
 static void add_lending(const TopoHome *home, GPtrArray *argv)
 {
+    static const char *const tools[] = {"fgpu", "lendctl"};
     g_autofree char *modules = g_build_filename(home->data, "kmod", NULL);
-    g_autofree char *tool =
-        home->is_installed
-            ? g_build_filename(home->prefix, FARSIDE_BINDIR, "lendctl", NULL)
-            : g_build_filename(home->prefix, "kmod", "lendctl", "lendctl",
-                               NULL);
 
     add_option(argv, "--try-module-dir", "module-dirs", modules, NULL);
-    add_option(argv, "--add", "files", tool, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(tools); i++) {
+        g_autofree char *tool =
+            home->is_installed
+                ? g_build_filename(home->prefix, FARSIDE_BINDIR, tools[i], NULL)
+                : g_build_filename(home->prefix, "kmod", tools[i], tools[i],
+                                   NULL);
+
+        add_option(argv, "--add", "files", tool, NULL);
+    }
 }
 
 /* Adds what the description says of the image to @argv. Returns false and sets
