@@ -266,6 +266,12 @@ int borrower_p2p_enable(u32 source, struct borrower_loan *source_loan, u32 targe
 int borrower_p2p_disable(u32 source, u32 target, struct dlend_why *why);
 unsigned int borrower_p2p_list(struct dlend_p2p_info *infos, unsigned int max);
 /*
+ * Notes which machine has the loan's device, and where, and tells the lenders. No lock of
+ * this module is held. Return: whether there are windows that borrower_p2p_reap() shall end.
+ */
+bool borrower_p2p_place(struct borrower_loan *loan, const void *machine,
+			const u64 bars[DLEND_BARS]);
+/*
  * Note that windows are gone: a lender has said so, or a function of this node was
  * unplugged. Any context that has interrupts on. Return: whether there are such windows,
  * which borrower_p2p_reap() shall end.

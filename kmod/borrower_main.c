@@ -619,6 +619,18 @@ static int op_p2p_lost(struct dlend_peer *peer, const void *data, size_t len, vo
 	return 0;
 }
 
+void dlend_guest_bars(struct pci_dev *pdev, const void *machine,
+		      const u64 bars[PCI_STD_NUM_BARS])
+{
+	struct borrower_loan *loan = borrower_loan_of(&pdev->dev);
+
+	BUILD_BUG_ON(DLEND_GUEST_NOWHERE != DLEND_P2P_NOWHERE);
+	BUILD_BUG_ON(PCI_STD_NUM_BARS != DLEND_BARS);
+	if (loan && borrower_p2p_place(loan, machine, bars))
+		queue_work(system_long_wq, &reap);
+}
+EXPORT_SYMBOL_GPL(dlend_guest_bars);
+
 static int op_revoke(struct dlend_peer *peer, const void *data, size_t len,
 		     void *resp, size_t room)
 {

@@ -30,8 +30,9 @@ struct p2p {
 	struct pci_dev *local;	/* counted: the function that is this node's own, or NULL */
 	struct dlend_msg_p2p msg;
 	bool admitted;	/* guarded by p2p_mutex: the adapter forwards the requests of @local */
-	/* What the source's lender was told last, if @placed. Guarded by place_mutex. */
-	bool placed;
+	/* Guarded by place_mutex. */
+	bool placed;		/* the source's lender has the target's BARs at @place */
+	bool failed;		/* it has not done what it was told last, or not said so */
 	u64 place[DLEND_BARS];
 
 	/* Guarded by p2p_lock. */
@@ -368,6 +369,75 @@ static void send_close(struct p2p *p2p, struct borrower_loan *loan)
 			dlend_peer_node(loan->peer), p2p->source, p2p->target, -ret);
 }
 
+/*
+ * If one virtual machine has both devices, the source reaches the target where the machine
+ * does; otherwise nowhere. Tells the source's lender, unless it knows. place_mutex is
+ * held.
+ *
+ * Return: whether the place where the target was may be free now.
+ */
+static bool place(struct p2p *p2p)
+{
+	struct borrower_loan *source = p2p->source_loan, *target = p2p->target_loan;
+	struct dlend_msg_p2p_place req = { .p2p = p2p->msg };
+	u64 bars[DLEND_BARS];
+	bool somewhere = false, moved;
+	unsigned int i;
+	int ret;
+
+	if (!source || !target || !source->guest || !READ_ONCE(p2p->ready) ||
+	    READ_ONCE(p2p->lost) || READ_ONCE(source->dead))
+		return false;
+	for (i = 0; i < DLEND_BARS; i++) {
+		bars[i] = DLEND_P2P_NOWHERE;
+		if (source->machine && source->machine == target->machine)
+			bars[i] = target->machine_bars[i];
+		somewhere |= bars[i] != DLEND_P2P_NOWHERE;
+		req.bus[i] = cpu_to_le64(bars[i]);
+	}
+	if (!p2p->failed &&
+	    (p2p->placed ? !memcmp(bars, p2p->place, sizeof(bars)) : !somewhere))
+		return false;
+	ret = dlend_call(source->peer, DLEND_OP_P2P_PLACE, &req, sizeof(req), NULL, 0, 0);
+	/* A lender that refuses has first taken away what was there. */
+	moved = ret >= 0 || p2p->placed;
+	p2p->failed = ret < 0;
+	p2p->placed = ret >= 0 && somewhere;
+	memcpy(p2p->place, bars, sizeof(bars));
+	if (ret >= 0 || READ_ONCE(source->dead))
+		return moved;
+	pr_warn("dl_borrower: device %x does not reach device %x in their virtual machine: node %u answers with error %d\n",
+		p2p->source, p2p->target, dlend_peer_node(source->peer), -ret);
+	if (!somewhere) {
+		/*
+		 * The source may still reach the target, which is another machine's soon:
+		 * the end of the pair closes the windows.
+		 */
+		spin_lock_irq(&p2p_lock);
+		p2p->lost = true;
+		spin_unlock_irq(&p2p_lock);
+	}
+	return moved;
+}
+
+/*
+ * A lender refuses a place that another target of the source still has: a machine may swap
+ * two BARs. So what has failed is tried again when something has moved. Each round has at
+ * least one failure fewer. place_mutex is held.
+ */
+static void place_failed(void)
+{
+	struct p2p *p2p;
+	bool moved;
+
+	do {
+		moved = false;
+		list_for_each_entry(p2p, &pairs, node)
+			if (p2p->failed)
+				moved |= place(p2p);
+	} while (moved);
+}
+
 /* Ends a pair, also one whose begin has failed. The source's end is closed first. */
 static void end(struct p2p *p2p)
 {
@@ -386,6 +456,7 @@ static void end(struct p2p *p2p)
 	list_del(&p2p->node);
 	spin_unlock_irq(&p2p_lock);
 	mutex_unlock(&p2p_mutex);
+	place_failed();
 	mutex_unlock(&place_mutex);
 	pci_dev_put(p2p->local);
 	kfree(p2p);
@@ -452,59 +523,25 @@ static int begin(struct p2p *p2p, struct dlend_why *why)
 	return err;
 }
 
-/*
- * If one virtual machine has both devices, the source reaches the target where the machine
- * does; otherwise nowhere. Tells the source's lender, unless it knows. place_mutex is
- * held.
- */
-static void place(struct p2p *p2p)
+bool borrower_p2p_place(struct borrower_loan *loan, const void *machine,
+			const u64 bars[DLEND_BARS])
 {
-	struct borrower_loan *source = p2p->source_loan, *target = p2p->target_loan;
-	struct dlend_msg_p2p_place req = { .p2p = p2p->msg };
-	u64 bars[DLEND_BARS];
-	bool somewhere = false;
-	unsigned int i;
-	int ret;
-
-	if (!source || !target || !source->guest || !READ_ONCE(p2p->ready) ||
-	    READ_ONCE(p2p->lost) || READ_ONCE(source->dead))
-		return;
-	for (i = 0; i < DLEND_BARS; i++) {
-		bars[i] = DLEND_P2P_NOWHERE;
-		if (source->machine && source->machine == target->machine)
-			bars[i] = target->machine_bars[i];
-		somewhere |= bars[i] != DLEND_P2P_NOWHERE;
-		req.bus[i] = cpu_to_le64(bars[i]);
-	}
-	if (p2p->placed ? !memcmp(bars, p2p->place, sizeof(bars)) : !somewhere)
-		return;
-	ret = dlend_call(source->peer, DLEND_OP_P2P_PLACE, &req, sizeof(req), NULL, 0, 0);
-	p2p->placed = somewhere;
-	memcpy(p2p->place, bars, sizeof(bars));
-	if (ret < 0 && !READ_ONCE(source->dead))
-		pr_warn("dl_borrower: device %x does not reach device %x in their virtual machine: node %u answers with error %d\n",
-			p2p->source, p2p->target, dlend_peer_node(source->peer), -ret);
-}
-
-void dlend_guest_bars(struct pci_dev *pdev, const void *machine,
-		      const u64 bars[PCI_STD_NUM_BARS])
-{
-	struct borrower_loan *loan = borrower_loan_of(&pdev->dev);
+	bool moved = false, lost = false;
 	struct p2p *p2p;
 
-	BUILD_BUG_ON(DLEND_GUEST_NOWHERE != DLEND_P2P_NOWHERE);
-	BUILD_BUG_ON(PCI_STD_NUM_BARS != DLEND_BARS);
-	if (!loan)
-		return;
 	mutex_lock(&place_mutex);
 	loan->machine = machine;
 	memcpy(loan->machine_bars, bars, sizeof(loan->machine_bars));
 	list_for_each_entry(p2p, &pairs, node)
 		if (p2p->source_loan == loan || p2p->target_loan == loan)
-			place(p2p);
+			moved |= place(p2p);
+	if (moved)
+		place_failed();
+	list_for_each_entry(p2p, &pairs, node)
+		lost |= READ_ONCE(p2p->lost);
 	mutex_unlock(&place_mutex);
+	return lost;
 }
-EXPORT_SYMBOL_GPL(dlend_guest_bars);
 
 static struct p2p *find(u32 source, u32 target)
 {

@@ -204,7 +204,9 @@ void dlend_guest_unmap(struct pci_dev *pdev, u64 addr, unsigned int n);
  * @bars: for each BAR its address in the machine, or DLEND_GUEST_NOWHERE
  *
  * Devices of one machine for which peer-to-peer is enabled reach each other at these
- * addresses when the function returns. A lender that refuses that is named in the log.
+ * addresses when the function returns. A lender that refuses that is named in the log, and
+ * asked again when another BAR has moved. If a lender does not say that a device reaches
+ * the BARs no more, peer-to-peer of the two ends.
  *
  * Context: Process context. Sleeps, and waits for the lenders.
  */
