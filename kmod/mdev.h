@@ -63,14 +63,14 @@ struct mdev_guest {
 	u8 writable[PCI_CFG_SPACE_EXP_SIZE];	/* bits that the guest may write */
 
 	/* BARs. */
-	struct mutex bar_lock;		/* guards bars_dead and bars_closed */
-	struct file *bar_file;		/* gives the mappings an address space */
+	struct mutex bar_lock;		/* guards bar_file, ones and bars_dead */
+	struct file *bar_file;		/* of the user's mappings; NULL: not open */
 	struct page *ones;		/* shown in place of a lost BAR */
 	void __iomem *bars[PCI_STD_NUM_BARS];
 	u64 bar_phys[PCI_STD_NUM_BARS], bar_size[PCI_STD_NUM_BARS];
 	unsigned int table_bar;		/* BAR of the MSI-X table */
 	u64 table_start, table_end;	/* its pages; 0 if there is none */
-	bool bars_dead, bars_closed;
+	bool bars_dead;
 	struct mm_struct *machine;	/* counted: the user, which names the machine */
 	u64 bar_places[PCI_STD_NUM_BARS];	/* in the guest, as the borrower knows them */
 

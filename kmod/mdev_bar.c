@@ -3,9 +3,14 @@
  * BARs of a device in a virtual machine. The guest's accesses go directly to the window
  * onto the device. When the device is lost, a page of memory takes the place of each page
  * of the window: the addresses of the window may soon lead to another device.
+ *
+ * A mapping may outlive the file of the device. It belongs to a file that each user gets
+ * anew, and has no pages any more when that user has closed the device.
  */
+#include <linux/fs.h>
 #include <linux/io.h>
 #include <linux/mm.h>
+#include <linux/module.h>
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
 
@@ -27,27 +32,43 @@ static void find_table(struct mdev_guest *guest, struct pci_dev *pdev)
 				      PCI_MSIX_ENTRY_SIZE);
 }
 
+/*
+ * The file of a mapping keeps this module: the file is let go after the last call of
+ * bar_ops.
+ */
+static const struct file_operations bar_file_ops = {
+	.owner = THIS_MODULE,
+};
+
+static struct file *new_file(void)
+{
+	struct file *file = shmem_file_setup("dl_mdev", 0, 0);
+
+	if (IS_ERR(file))
+		return NULL;
+	/* The device is open, so the module is in use. */
+	__module_get(THIS_MODULE);
+	replace_fops(file, &bar_file_ops);
+	return file;
+}
+
 int mdev_bar_open(struct mdev_guest *guest)
 {
 	struct pci_dev *pdev = guest->slot->pdev;
+	struct page *ones = alloc_page(GFP_KERNEL);
+	struct file *file = new_file();
 	unsigned int i;
 
-	guest->ones = alloc_page(GFP_KERNEL);
-	guest->bar_file = shmem_file_setup("dl_mdev", 0, 0);
-	if (!guest->ones || IS_ERR(guest->bar_file)) {
-		if (guest->ones)
-			__free_page(guest->ones);
-		if (!IS_ERR(guest->bar_file))
-			fput(guest->bar_file);
-		guest->ones = NULL;
-		guest->bar_file = NULL;
+	if (!ones || !file) {
+		if (ones)
+			__free_page(ones);
+		if (file)
+			fput(file);
 		return -ENOMEM;
 	}
-	memset(page_address(guest->ones), 0xff, PAGE_SIZE);
+	memset(page_address(ones), 0xff, PAGE_SIZE);
 	/* VFIO must not take the page for memory of the user. */
-	SetPageReserved(guest->ones);
-	guest->bars_dead = false;
-	guest->bars_closed = false;
+	SetPageReserved(ones);
 	find_table(guest, pdev);
 	for (i = 0; i < PCI_STD_NUM_BARS; i++) {
 		guest->bar_size[i] = pci_resource_len(pdev, i);
@@ -55,22 +76,24 @@ int mdev_bar_open(struct mdev_guest *guest)
 		if (guest->bar_size[i])
 			guest->bars[i] = pci_iomap(pdev, i, 0);
 	}
+	mutex_lock(&guest->bar_lock);
+	guest->ones = ones;
+	guest->bar_file = file;
+	guest->bars_dead = false;
+	mutex_unlock(&guest->bar_lock);
 	return 0;
 }
 
-static void unmap_all(struct mdev_guest *guest)
+/* A page fault has inserted its page before, or finds what has changed. */
+static void unmap_all(struct file *file)
 {
-	unmap_mapping_range(guest->bar_file->f_mapping, 0, 0, 1);
+	unmap_mapping_range(file->f_mapping, 0, 0, 1);
 }
 
-void mdev_bar_lose(struct mdev_guest *guest)
+static void unmap_registers(struct mdev_guest *guest)
 {
 	unsigned int i;
 
-	mutex_lock(&guest->bar_lock);
-	guest->bars_dead = true;
-	mutex_unlock(&guest->bar_lock);
-	unmap_all(guest);
 	for (i = 0; i < PCI_STD_NUM_BARS; i++) {
 		if (guest->bars[i])
 			iounmap(guest->bars[i]);
@@ -78,15 +101,25 @@ void mdev_bar_lose(struct mdev_guest *guest)
 	}
 }
 
+void mdev_bar_lose(struct mdev_guest *guest)
+{
+	mutex_lock(&guest->bar_lock);
+	guest->bars_dead = true;
+	mutex_unlock(&guest->bar_lock);
+	unmap_all(guest->bar_file);
+	unmap_registers(guest);
+}
+
 void mdev_bar_close(struct mdev_guest *guest)
 {
-	if (!guest->ones)
-		return;
+	struct file *file = guest->bar_file;
+
 	mutex_lock(&guest->bar_lock);
-	guest->bars_closed = true;
+	guest->bar_file = NULL;
 	mutex_unlock(&guest->bar_lock);
-	mdev_bar_lose(guest);
-	fput(guest->bar_file);
+	unmap_all(file);
+	unmap_registers(guest);
+	fput(file);
 	ClearPageReserved(guest->ones);
 	__free_page(guest->ones);
 	guest->ones = NULL;
@@ -147,10 +180,12 @@ static vm_fault_t bar_fault(struct vm_fault *fault)
 
 	at += (fault->address & PAGE_MASK) - vma->vm_start;
 	mutex_lock(&guest->bar_lock);
-	pfn = guest->bars_dead ? page_to_pfn(guest->ones) :
-	      (guest->bar_phys[bar] + at) >> PAGE_SHIFT;
-	if (!guest->bars_closed)
+	/* The user of this mapping may have closed the device, and another one have it. */
+	if (vma->vm_file == guest->bar_file) {
+		pfn = guest->bars_dead ? page_to_pfn(guest->ones) :
+					 (guest->bar_phys[bar] + at) >> PAGE_SHIFT;
 		ret = vmf_insert_pfn(vma, fault->address & PAGE_MASK, pfn);
+	}
 	mutex_unlock(&guest->bar_lock);
 	return ret;
 }

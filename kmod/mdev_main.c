@@ -5,6 +5,7 @@
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
+#include <linux/reboot.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
@@ -13,6 +14,8 @@
 struct mdev_counts mdev_counts;
 static struct dentry *debugfs;
 static struct workqueue_struct *ends;
+/* This node goes down, or another kernel starts. */
+static bool going_down;
 static DEFINE_MUTEX(slots_mutex);
 static LIST_HEAD(slots);
 
@@ -166,7 +169,13 @@ static void mdev_remove(struct pci_dev *pdev)
 		mdev_device_lose(slot->guest);
 	slot->pdev = NULL;
 	mutex_unlock(&slot->lock);
-	queue_work(ends, &slot->end);
+	/*
+	 * The end would hold the lock of the mediated device until its user has closed it,
+	 * and the kernel, which takes the locks of all devices when it goes down, would wait
+	 * for a user that nobody ends.
+	 */
+	if (!READ_ONCE(going_down))
+		queue_work(ends, &slot->end);
 	pci_release_regions(pdev);
 	pci_disable_device(pdev);
 }
@@ -177,11 +186,28 @@ static const struct pci_device_id mdev_ids[] = {
 	{}
 };
 
+/*
+ * dl_borrower takes the function away before the drivers are shut down, and the node does
+ * not sleep while it has the function. The device reports errors to its lender's root port.
+ * So the driver is asked to do nothing for any of these.
+ */
 static struct pci_driver slot_driver = {
 	.name = "dl_mdev",
 	.id_table = mdev_ids,
 	.probe = mdev_probe,
 	.remove = mdev_remove,
+};
+
+static int mdev_reboot(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	WRITE_ONCE(going_down, true);
+	return NOTIFY_DONE;
+}
+
+/* Called before dl_borrower's, which takes the functions away. */
+static struct notifier_block mdev_reboot_notifier = {
+	.notifier_call = mdev_reboot,
+	.priority = 1,
 };
 
 static int stats_show(struct seq_file *file, void *unused)
@@ -213,12 +239,17 @@ static int __init mdev_module_init(void)
 	err = mdev_register_driver(&mdev_driver);
 	if (err)
 		goto class;
-	err = pci_register_driver(&slot_driver);
+	err = register_reboot_notifier(&mdev_reboot_notifier);
 	if (err)
 		goto driver;
+	err = pci_register_driver(&slot_driver);
+	if (err)
+		goto reboot;
 	debugfs = debugfs_create_file("mdev", 0444, dlend_debugfs_root(), NULL, &stats_fops);
 	return 0;
 
+reboot:
+	unregister_reboot_notifier(&mdev_reboot_notifier);
 driver:
 	mdev_unregister_driver(&mdev_driver);
 class:
@@ -232,6 +263,7 @@ static void __exit mdev_module_exit(void)
 {
 	debugfs_remove(debugfs);
 	pci_unregister_driver(&slot_driver);
+	unregister_reboot_notifier(&mdev_reboot_notifier);
 	destroy_workqueue(ends);
 	mdev_unregister_driver(&mdev_driver);
 	class_unregister(&slot_class);
