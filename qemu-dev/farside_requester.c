@@ -28,7 +28,7 @@ static unsigned hops;
 /* See farside_requester_hold_all(). */
 static bool held;
 
-/* A read, on the stack of the thread that waits for its completion. */
+/* A read. Its thread waits for the completion, if it is of no fetching. */
 typedef struct Read {
     uint16_t tag;
     bool done;
@@ -36,14 +36,32 @@ typedef struct Read {
     uint16_t status; /* of the completion; FARSIDE_WIRE_UR without one */
     uint32_t length;
     uint8_t *data;
-    QLIST_ENTRY(Read) next;
+    FarsideFetching *fetching;
+    QTAILQ_ENTRY(Read) next;
 } Read;
+
+/* Reads of which a bottom half tells when all are done */
+struct FarsideFetching {
+    FarsideRequester *requester;
+    Read reads[REQUESTS_MAX];
+    unsigned count;
+    unsigned left; /* reads that are not done */
+    bool is_over;  /* it is among the requester's that are over */
+    int64_t time;  /* at which it was over */
+    QEMUTimer *timeout;
+    FarsideFetchDone *done;
+    void *opaque;
+    QTAILQ_ENTRY(FarsideFetching) next;
+};
 
 struct FarsideRequester {
     const FarsideConfig *config;
     PCIDevice *pci;
     FarsidePeer *peer;
-    QLIST_HEAD(, Read) reads;
+    QTAILQ_HEAD(, Read) reads; /* completions mostly come in this order */
+    QTAILQ_HEAD(, FarsideFetching) fetchings;
+    QTAILQ_HEAD(, FarsideFetching) over; /* in the order of their time */
+    QEMUBH *over_bh;
     uint16_t next_tag;
     bool stalled; /* a wait has timed out, and the queue is full since then */
     uint64_t unsupported; /* requests that had crossed too many links */
@@ -106,7 +124,7 @@ static void begin_read(FarsideRequester *s, const FarsideNear *near,
     };
 
     r->tag = m.tag;
-    QLIST_INSERT_HEAD(&s->reads, r, next);
+    QTAILQ_INSERT_TAIL(&s->reads, r, next);
     farside_peer_send_read(s->peer, near, &m);
 }
 
@@ -120,7 +138,7 @@ static bool end_read(FarsideRequester *s, uint64_t address, Read *r,
         farside_link_serve(deadline);
     }
     depth--;
-    QLIST_REMOVE(r, next);
+    QTAILQ_REMOVE(&s->reads, r, next);
     if (!r->done) {
         qemu_log_mask(LOG_UNIMP,
                       "%s: read of 0x%" PRIx64
@@ -147,6 +165,24 @@ uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
     return ldn_le_p(data, size);
 }
 
+static FarsideFetched result_of(const Read *reads, unsigned count)
+{
+    FarsideFetched result = FARSIDE_FETCHED;
+    unsigned i;
+
+    for (i = 0; i < count; i++) {
+        if (reads[i].ok) {
+            continue;
+        }
+        if (reads[i].status == FARSIDE_WIRE_CA) {
+            result = FARSIDE_FETCH_REFUSED;
+        } else if (result == FARSIDE_FETCHED) {
+            result = FARSIDE_FETCH_FAILED;
+        }
+    }
+    return result;
+}
+
 FarsideFetched farside_requester_fetch(FarsideRequester *s,
                                        const FarsideNear *near,
                                        uint64_t address, void *data,
@@ -155,7 +191,6 @@ FarsideFetched farside_requester_fetch(FarsideRequester *s,
     Read reads[REQUESTS_MAX];
     int64_t deadline = deadline_from_now(s);
     unsigned i, count = 0, at = 0, length;
-    FarsideFetched result = FARSIDE_FETCHED;
     FarsideNear from = *near;
 
     g_assert(size <= FARSIDE_WIRE_PAYLOAD);
@@ -172,16 +207,110 @@ FarsideFetched farside_requester_fetch(FarsideRequester *s,
         count++;
     }
     for (i = 0; i < count; i++) {
-        if (end_read(s, address, &reads[i], deadline)) {
-            continue;
-        }
-        if (reads[i].status == FARSIDE_WIRE_CA) {
-            result = FARSIDE_FETCH_REFUSED;
-        } else if (result == FARSIDE_FETCHED) {
-            result = FARSIDE_FETCH_FAILED;
-        }
+        end_read(s, address, &reads[i], deadline);
     }
-    return result;
+    return result_of(reads, count);
+}
+
+void farside_requester_cancel(FarsideFetching *f)
+{
+    unsigned i;
+
+    for (i = 0; i < f->count; i++) {
+        QTAILQ_REMOVE(&f->requester->reads, &f->reads[i], next);
+    }
+    if (f->is_over) {
+        QTAILQ_REMOVE(&f->requester->over, f, next);
+    } else {
+        QTAILQ_REMOVE(&f->requester->fetchings, f, next);
+    }
+    timer_free(f->timeout);
+    g_free(f);
+}
+
+static void fetching_tell(FarsideFetching *f)
+{
+    FarsideFetchDone *done = f->done;
+    FarsideFetched result = result_of(f->reads, f->count);
+    int64_t time = f->time;
+    void *opaque = f->opaque;
+
+    farside_requester_cancel(f);
+    done(opaque, result, time);
+}
+
+static void tell_over(void *opaque)
+{
+    FarsideRequester *s = opaque;
+
+    while (!QTAILQ_EMPTY(&s->over)) {
+        fetching_tell(QTAILQ_FIRST(&s->over));
+    }
+}
+
+/* All has come, or nothing comes any more. */
+static void fetching_end(void *opaque)
+{
+    FarsideFetching *f = opaque;
+    FarsideRequester *s = f->requester;
+
+    f->is_over = true;
+    f->time = farside_time_now();
+    timer_del(f->timeout);
+    QTAILQ_REMOVE(&s->fetchings, f, next);
+    QTAILQ_INSERT_TAIL(&s->over, f, next);
+    qemu_bh_schedule(s->over_bh);
+}
+
+static void fetching_begin(FarsideFetching *f, const FarsideNear *near,
+                           uint64_t address, uint8_t *data, unsigned size)
+{
+    FarsideNear from = *near;
+    unsigned at, length;
+
+    for (at = 0; at < size; at += length) {
+        Read *r = &f->reads[f->count++];
+
+        length = MIN(size - at, REQUEST_BYTES - (address + at) % REQUEST_BYTES);
+        r->length = length;
+        r->status = FARSIDE_WIRE_UR;
+        r->data = data + at;
+        r->fetching = f;
+        f->left++;
+        from.offset = near->offset + at;
+        begin_read(f->requester, &from, address + at, r);
+    }
+}
+
+FarsideFetching *farside_requester_fetch_then(FarsideRequester *s,
+                                              const FarsideNear *near,
+                                              uint64_t address, void *data,
+                                              unsigned size,
+                                              FarsideFetchDone *done,
+                                              void *opaque)
+{
+    FarsideFetching *f;
+
+    g_assert(size <= FARSIDE_WIRE_PAYLOAD);
+    if (!farside_peer_link_is_up(s->peer) || !may_cross(s, address)) {
+        return NULL;
+    }
+    f = g_new0(FarsideFetching, 1);
+    f->requester = s;
+    f->done = done;
+    f->opaque = opaque;
+    f->timeout = timer_new_ns(QEMU_CLOCK_VIRTUAL, fetching_end, f);
+    QTAILQ_INSERT_TAIL(&s->fetchings, f, next);
+    timer_mod(f->timeout, deadline_from_now(s));
+    fetching_begin(f, near, address, data, size);
+    return f;
+}
+
+void farside_requester_link_down(FarsideRequester *s)
+{
+    while (!QTAILQ_EMPTY(&s->fetchings)) {
+        fetching_end(QTAILQ_FIRST(&s->fetchings));
+    }
 }
 
 bool farside_requester_flush(FarsideRequester *s)
@@ -245,7 +374,7 @@ bool farside_requester_on_completion(FarsideRequester *s,
         (m->length != 0 && m->status != FARSIDE_WIRE_SC)) {
         return false;
     }
-    QLIST_FOREACH(r, &s->reads, next) {
+    QTAILQ_FOREACH(r, &s->reads, next) {
         if (r->tag != m->tag || r->done) {
             continue;
         }
@@ -255,6 +384,9 @@ bool farside_requester_on_completion(FarsideRequester *s,
             memcpy(r->data, m + 1, r->length);
             r->ok = true;
         }
+        if (r->fetching && --r->fetching->left == 0 && !r->fetching->is_over) {
+            fetching_end(r->fetching);
+        }
         return true;
     }
     /* An Unexpected Completion: its read has timed out. */
@@ -263,6 +395,7 @@ bool farside_requester_on_completion(FarsideRequester *s,
 
 void farside_requester_peer_gone(FarsideRequester *s)
 {
+    farside_requester_link_down(s);
     s->stalled = false;
 }
 
@@ -279,11 +412,19 @@ FarsideRequester *farside_requester_new(const FarsideConfig *config,
     s->config = config;
     s->pci = pci;
     s->peer = peer;
-    QLIST_INIT(&s->reads);
+    QTAILQ_INIT(&s->reads);
+    QTAILQ_INIT(&s->fetchings);
+    QTAILQ_INIT(&s->over);
+    s->over_bh = qemu_bh_new(tell_over, s);
     return s;
 }
 
 void farside_requester_free(FarsideRequester *s)
 {
+    if (s) {
+        farside_requester_link_down(s);
+        tell_over(s);
+        qemu_bh_delete(s->over_bh);
+    }
     g_free(s);
 }

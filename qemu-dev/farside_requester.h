@@ -38,12 +38,6 @@ uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
                                 uint64_t address, unsigned size);
 void farside_requester_write(FarsideRequester *s, const FarsideNear *near,
                              uint64_t address, uint64_t value, unsigned size);
-typedef enum FarsideFetched {
-    FARSIDE_FETCHED,
-    FARSIDE_FETCH_REFUSED, /* some of it does not lie in the peer's RAM */
-    FARSIDE_FETCH_FAILED,  /* no completion, or another error: for the moment */
-} FarsideFetched;
-
 /*
  * Reads a block of up to FARSIDE_WIRE_PAYLOAD bytes for the device at @near, in
  * requests that are under way at once. The block must be greater than 8 bytes.
@@ -52,6 +46,20 @@ FarsideFetched farside_requester_fetch(FarsideRequester *s,
                                        const FarsideNear *near,
                                        uint64_t address, void *data,
                                        unsigned size);
+/*
+ * The same in a timed cluster, without a wait: @done is called by a bottom half
+ * when all bytes have come, or some do not come. To be cancelled if @data
+ * disappears before. NULL if the link is down.
+ */
+FarsideFetching *farside_requester_fetch_then(FarsideRequester *s,
+                                              const FarsideNear *near,
+                                              uint64_t address, void *data,
+                                              unsigned size,
+                                              FarsideFetchDone *done,
+                                              void *opaque);
+void farside_requester_cancel(FarsideFetching *fetching);
+/* The link is down: nothing comes any more. */
+void farside_requester_link_down(FarsideRequester *s);
 /*
  * Waits until the peer has done all earlier writes, by a read of 0 bytes. False
  * if it does not answer.

@@ -13,6 +13,9 @@ static void update_link(FarsideSession *s)
 {
     if (farside_peer_update(s->parts->peer)) {
         farside_windows_update(s->parts->windows);
+        if (!farside_peer_link_is_up(s->parts->peer)) {
+            farside_requester_link_down(s->parts->requester);
+        }
         farside_regs_link_event(s->parts->regs);
     }
 }

@@ -19,6 +19,33 @@ typedef void FarsideTimeReceive(void *opaque, const void *packet, size_t size);
 /* The address space in which the peer's requests are issued. */
 typedef AddressSpace *FarsideTimeBus(void *opaque);
 
+/* A block of the peer's memory that is read, and how that ended */
+typedef struct FarsideFetching FarsideFetching;
+typedef enum FarsideFetched {
+    FARSIDE_FETCHED,
+    FARSIDE_FETCH_REFUSED, /* some of it does not lie in the peer's RAM */
+    FARSIDE_FETCH_FAILED,  /* no completion, or another error: for the moment */
+} FarsideFetched;
+/* @time is when it ended: a device that waits may have delayed the call. */
+typedef void FarsideFetchDone(void *opaque, FarsideFetched result,
+                              int64_t time);
+
+/* What the windows of all NTB devices do for the DMA of drives */
+typedef struct FarsideTimeWindows {
+    /* True if an access to @mr is one to a window. */
+    bool (*owns)(const MemoryRegion *mr);
+    /*
+     * Reads @size bytes at @offset of @mr, up to a page, as the DMA that has
+     * just reached the window. A bottom half calls @done when all have come, or
+     * some do not come, in that order for all that are fetched, but not after
+     * cancel(). NULL if no window leads there.
+     */
+    FarsideFetching *(*fetch)(MemoryRegion *mr, hwaddr offset, void *data,
+                              unsigned size, FarsideFetchDone *done,
+                              void *opaque);
+    void (*cancel)(FarsideFetching *fetching);
+} FarsideTimeWindows;
+
 typedef struct FarsideTimeClass {
     ObjectClass parent_class;
     /*
@@ -48,6 +75,7 @@ typedef struct FarsideTimeClass {
      * request that has come over another link. To be asked once for each.
      */
     bool (*is_cpu)(const char **ret_device);
+    void (*set_windows)(const FarsideTimeWindows *windows);
     /* What is sent from now on is the DMA of @device; NULL: of none. */
     void (*set_origin)(const char *device);
 } FarsideTimeClass;
