@@ -375,6 +375,35 @@ static const MemoryRegionOps forward_ops = {
     .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
 };
 
+/* DMA of drives in a timed cluster */
+
+static bool dma_owns(const MemoryRegion *mr)
+{
+    return mr->ops == &forward_ops;
+}
+
+static FarsideFetching *dma_fetch(MemoryRegion *mr, hwaddr offset, void *data,
+                                  unsigned size, FarsideFetchDone *done,
+                                  void *opaque)
+{
+    Window *w = container_of(mr, Window, forward);
+    FarsideNear near = near_of(w, offset);
+    uint64_t target = 0, left;
+
+    if (!map_resolve(w->windows->map, w->index, offset, &target, &left) ||
+        left < size) {
+        return NULL;
+    }
+    return farside_requester_fetch_then(w->windows->requester, &near, target,
+                                        data, size, done, opaque);
+}
+
+static const FarsideTimeWindows time_windows = {
+    .owns = dma_owns,
+    .fetch = dma_fetch,
+    .cancel = farside_requester_cancel,
+};
+
 static bool forward_place(Window *w, Error **errp)
 {
     MemoryRegion *system = get_system_memory();
@@ -741,6 +770,9 @@ bool farside_windows_start(FarsideWindows *s, Error **errp)
     unsigned i;
 
     address_space_init(&s->peer_as, &s->peer_memory, "farside-peer-memory");
+    if (farside_time()) {
+        farside_time()->set_windows(&time_windows);
+    }
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         if (!forward_place(&s->window[i], errp)) {
             farside_windows_stop(s);

@@ -8,6 +8,9 @@
 #define TIMED_H
 
 #include "qemu/osdep.h"
+#include "qemu/iov.h"
+#include "block/block.h"
+#include "farside_time.h"
 #include "board/timed_board.h"
 
 /* Others act on a machine that has no limit only at multiples of this time. */
@@ -143,6 +146,30 @@ void timed_fault_see(const void *packet);
  */
 bool timed_drive_option(const char *value);
 void timed_drive_init(void);
+/* True if @bs (nullable) is a drive's filter. */
+bool timed_drive_is(const BlockDriverState *bs);
+
+/* timed_dma.c: data of drives in other hosts' memory. */
+
+/* A command's data; a part of them is moved as one. */
+typedef struct TimedDma TimedDma;
+#define TIMED_DMA_PAGE 4096u
+/*
+ * This many more pages have arrived, at @now, or, below 0, one does not arrive.
+ * May end the command.
+ */
+typedef void TimedDmaArrived(void *opaque, int pages, int64_t now);
+
+void timed_dma_init(void);
+void timed_dma_set_windows(const FarsideTimeWindows *windows);
+/* The command with the data @qiov (nullable); NULL: they are in memory. */
+TimedDma *timed_dma_find(const QEMUIOVector *qiov);
+/* Begins to read all data from the other host. May end the command. */
+void timed_dma_fetch(TimedDma *dma, TimedDmaArrived *arrived, void *opaque);
+/* No more pages arrive. */
+void timed_dma_cancel(TimedDma *dma);
+/* Writes the bytes from @begin to @end to the other host. */
+void timed_dma_post(TimedDma *dma, uint64_t begin, uint64_t end);
 
 /* timed_steps.c: a record of all that happens. Does nothing unless it is on. */
 
@@ -155,6 +182,14 @@ void timed_steps_add_cpu(const char *what);
 void timed_steps_add_run(void);
 uint64_t timed_steps_hash(const void *bytes, size_t size);
 void timed_steps_flush(void);
+
+/* timed_patch.c: functions of QEMU that have no hook. */
+
+/*
+ * From now on calls of QEMU's @function, which has this name and at least 12
+ * bytes of code, go to @replacement. Ends QEMU, after a message, on failure.
+ */
+void timed_patch(const char *name, void *function, const void *replacement);
 
 /* timed_pause.c: PAUSE takes longer than other instructions. */
 

@@ -6,9 +6,15 @@
  * result waits, and if it is slower, virtual time waits. So the guest sees
  * nothing of the disk of this machine.
  *
- * The drive is that of model/load/fab_nvme.c, without the way of the data: a
- * controller that takes one command after the other, a latency of the media
- * with a random part, and media that serve one command after the other.
+ * The drive is that of model/load/fab_nvme.c: a controller that takes one
+ * command after the other, a latency of the media with a random part, and media
+ * that serve one command after the other.
+ *
+ * Data in memory of the drive's own host move in no time. If they lie in
+ * another host's (timed_dma.c), they move as in the model: the media serve the
+ * commands page by page, in turn; each page of a read is posted when it has
+ * been served; the pages of a write are all asked for when the controller has
+ * taken the command, and the media take each when it has arrived.
  */
 #include "timed.h"
 #include "qapi/error.h"
@@ -25,6 +31,8 @@
 #define FILTER    "farside-timed"
 #define PS_PER_NS 1000
 
+typedef struct Filter Filter;
+
 typedef struct Drive {
     char *name;
     int64_t overhead_ps, read_latency_ps, write_latency_ps, jitter_ps;
@@ -32,6 +40,9 @@ typedef struct Drive {
 } Drive;
 
 static GPtrArray *drives;
+static QLIST_HEAD(, Filter) filters = QLIST_HEAD_INITIALIZER(filters);
+/* Devices that cancel requests now, and wait for that in real time */
+static unsigned cancels;
 
 typedef enum Kind {
     KIND_READ,
@@ -44,33 +55,49 @@ typedef enum Kind {
 typedef struct Request Request;
 
 /* The state of a filter */
-typedef struct Filter {
+struct Filter {
     const Drive *drive;
     uint64_t random;
     int64_t accept_free_ps; /* the controller has taken the last command */
-    int64_t media_free_ps;  /* the media have served the last command */
-    unsigned drains;        /* of others who wait for all requests */
+    int64_t media_free_ps;  /* the media have served the last command or page */
+    QTAILQ_HEAD(, Request) media; /* requests with pages for the media */
+    QEMUTimer *media_timer;       /* the media have served the first one's */
+    int64_t media_ps;             /* the time of that */
+    unsigned drains;              /* of others who wait for all requests */
+    uint64_t requests_begun;
     QLIST_HEAD(, Request) requests;
-} Filter;
+    QLIST_ENTRY(Filter) next;
+};
 
 struct Request {
     BlockDriverState *bs;
+    uint64_t number;
     Kind kind;
     int64_t offset, bytes;
     QEMUIOVector *qiov; /* of a copy, which reaches the guest at its time */
     BdrvRequestFlags flags;
+    TimedDma *dma; /* the way of its data; NULL: they are in memory */
     Coroutine *co;
     QEMUTimer *timer;
-    bool is_done; /* on the image */
-    bool is_due;  /* its time has come, or does not count */
+    void (*step)(Request *r); /* what the timer is for */
+    int64_t time_ps;          /* of the timer */
+    unsigned pages;
+    unsigned fetched;    /* pages of another host's memory that are here */
+    unsigned media_todo; /* pages that the media may serve */
+    unsigned media_done; /* pages that they have served */
+    int64_t posted;      /* bytes that were sent to the other host */
+    bool is_begun;       /* on the image */
+    bool is_done;        /* on the image */
+    bool is_due;         /* its time has come, or does not count */
     bool is_woken;
     int result;
     QLIST_ENTRY(Request) next;
+    QTAILQ_ENTRY(Request) in_media;
 };
 
 /*
- * The request whose coroutine goes on now, by where it ends. A device that
- * reaches another host's memory has one buffer of a page, so QEMU cuts its
+ * The request whose coroutine goes on now, by where it ends. For memory that is
+ * neither RAM nor another host's QEMU has one buffer of a page, and cuts a
  * command into requests that follow each other in here.
  */
 static struct {
@@ -163,10 +190,28 @@ static void wake(Request *r)
     }
 }
 
-static void due(void *opaque)
+static Request *find_request(const Filter *f, uint64_t number)
 {
-    Request *r = opaque;
+    Request *r;
+
+    QLIST_FOREACH(r, &f->requests, next)
+    {
+        if (r->number == number) {
+            return r;
+        }
+    }
+    return NULL;
+}
+
+/*
+ * Time waits until the request is done on the image. NULL if somebody has
+ * ended it meanwhile.
+ */
+static Request *hold(Request *r)
+{
+    Filter *f = r->bs->opaque;
     AioContext *ctx = qemu_get_aio_context();
+    uint64_t number = r->number;
 
     /*
      * Bottom halves that were scheduled before this time run first, in any
@@ -175,12 +220,32 @@ static void due(void *opaque)
     while (aio_bh_poll(ctx) > 0) {
         ;
     }
-    while (!r->is_done) {
+    while ((r = find_request(f, number)) && !r->is_done) {
         aio_poll(ctx, true);
     }
+    return r;
+}
+
+static void end_now(Request *r)
+{
     r->is_due = true;
     timed_steps_add("due %d %" PRId64, r->kind, r->offset);
     wake(r);
+}
+
+static void due(Request *r)
+{
+    r = hold(r);
+    if (r) {
+        end_now(r);
+    }
+}
+
+static void timer_event(void *opaque)
+{
+    Request *r = opaque;
+
+    r->step(r);
 }
 
 static int coroutine_fn perform(const Request *r)
@@ -210,6 +275,212 @@ static void coroutine_fn image_entry(void *opaque)
     wake(r);
 }
 
+static void begin_on_image(Request *r)
+{
+    r->is_begun = true;
+    qemu_coroutine_enter(qemu_coroutine_create(image_entry, r));
+}
+
+/* The media, for data in another host's memory */
+
+static int64_t page_bytes(const Request *r, unsigned page)
+{
+    return MIN(r->bytes - page * (int64_t)TIMED_DMA_PAGE, TIMED_DMA_PAGE);
+}
+
+static void step_at(Request *r, void (*step)(Request *r), int64_t ps)
+{
+    r->step = step;
+    r->time_ps = ps;
+    timer_mod_ns(r->timer, DIV_ROUND_UP(ps, PS_PER_NS));
+}
+
+/* The media begin to serve the first page that waits, not before @ps. */
+static void media_begin(Filter *f, int64_t ps)
+{
+    const Request *r = QTAILQ_FIRST(&f->media);
+    int64_t bytes_s =
+        r->kind == KIND_READ ? f->drive->read_bytes_s : f->drive->write_bytes_s;
+
+    f->media_ps = MAX(ps, f->media_free_ps) +
+                  transfer_ps(page_bytes(r, r->media_done), bytes_s);
+    f->media_free_ps = f->media_ps;
+    timer_mod_ns(f->media_timer, DIV_ROUND_UP(f->media_ps, PS_PER_NS));
+}
+
+/* Another @pages pages of @r are ready for the media at @ps. */
+static void media_add(Request *r, unsigned pages, int64_t ps)
+{
+    Filter *f = r->bs->opaque;
+    bool is_idle = QTAILQ_EMPTY(&f->media);
+
+    r->media_todo += pages;
+    if (r->media_todo > pages) {
+        return; /* the request is in the list already */
+    }
+    QTAILQ_INSERT_TAIL(&f->media, r, in_media);
+    if (is_idle) {
+        media_begin(f, ps);
+    }
+}
+
+static void media_remove(Request *r)
+{
+    Filter *f = r->bs->opaque;
+    bool is_first = QTAILQ_FIRST(&f->media) == r;
+
+    if (r->media_todo == 0) {
+        return;
+    }
+    r->media_todo = 0;
+    QTAILQ_REMOVE(&f->media, r, in_media);
+    if (is_first) {
+        timer_del(f->media_timer);
+        if (!QTAILQ_EMPTY(&f->media)) {
+            media_begin(f, timed_clock_now() * PS_PER_NS);
+        }
+    }
+}
+
+/* Sends what has been read, up to @end. */
+static void post(Request *r, int64_t end)
+{
+    int64_t begin = r->posted;
+
+    r->posted = MAX(begin, end);
+    if (end > begin) {
+        timed_dma_post(r->dma, begin, end);
+    }
+}
+
+/* The media have served a page of @r, at @ps. */
+static void page_served(Request *r, int64_t ps)
+{
+    Filter *f = r->bs->opaque;
+    unsigned done = r->media_done;
+
+    if (r->kind == KIND_WRITE) {
+        if (done == r->pages) {
+            step_at(r, due,
+                    ps + f->drive->write_latency_ps +
+                        random_below(f, f->drive->jitter_ps + 1));
+        }
+        return;
+    }
+    r = hold(r);
+    if (!r) {
+        return;
+    }
+    if (r->result >= 0) {
+        post(r, MIN(done * (int64_t)TIMED_DMA_PAGE, r->bytes));
+    }
+    if (done == r->pages) {
+        end_now(r);
+    }
+}
+
+static void media_event(void *opaque)
+{
+    Filter *f = opaque;
+    Request *r = QTAILQ_FIRST(&f->media);
+    int64_t ps = f->media_ps;
+
+    QTAILQ_REMOVE(&f->media, r, in_media);
+    r->media_done++;
+    r->media_todo--;
+    if (r->media_todo > 0) {
+        QTAILQ_INSERT_TAIL(&f->media, r, in_media);
+    }
+    if (!QTAILQ_EMPTY(&f->media)) {
+        media_begin(f, ps);
+    }
+    page_served(r, ps);
+}
+
+/* Commands with data in another host's memory */
+
+static void pages_arrived(void *opaque, int pages, int64_t now)
+{
+    Request *r = opaque;
+
+    timed_steps_add("fetched %" PRId64 " %d", r->offset, pages);
+    if (pages < 0) {
+        r->result = pages;
+        r->is_done = true;
+        end_now(r);
+        return;
+    }
+    media_add(r, pages, now * PS_PER_NS);
+    r->fetched += pages;
+    if (r->fetched == r->pages) {
+        begin_on_image(r);
+    }
+}
+
+static void media_are_ready(Request *r)
+{
+    media_add(r, r->pages, r->time_ps);
+}
+
+/* The controller has taken the command. */
+static void accepted(Request *r)
+{
+    Filter *f = r->bs->opaque;
+
+    if (r->kind == KIND_READ) {
+        step_at(r, media_are_ready,
+                r->time_ps + f->drive->read_latency_ps +
+                    random_below(f, f->drive->jitter_ps + 1));
+    } else {
+        timed_dma_fetch(r->dma, pages_arrived, r);
+    }
+}
+
+/* The first step of a command. Returns its time, in ns. */
+static int64_t begin_steps(Request *r)
+{
+    Filter *f = r->bs->opaque;
+
+    f->accept_free_ps = MAX(timed_clock_now() * PS_PER_NS, f->accept_free_ps) +
+                        f->drive->overhead_ps;
+    step_at(r, accepted, f->accept_free_ps);
+    return DIV_ROUND_UP(f->accept_free_ps, PS_PER_NS);
+}
+
+/* The data of a write that must come from another host first */
+static bool must_fetch(const Request *r)
+{
+    return r->dma && r->kind == KIND_WRITE;
+}
+
+/* Time does not count: the request ends at once, or when the image is done. */
+static void end_early(Request *r)
+{
+    if (r->timer) {
+        timer_del(r->timer);
+    }
+    r->is_due = true;
+    if (must_fetch(r) && !r->is_begun) {
+        r->result = -ECANCELED;
+        r->is_done = true;
+    }
+}
+
+/* A request that ends leaves nothing under way. */
+static void leave(Request *r)
+{
+    if (must_fetch(r)) {
+        timed_dma_cancel(r->dma);
+    } else if (r->dma && r->result >= 0) {
+        post(r, r->bytes);
+    }
+    media_remove(r);
+    QLIST_REMOVE(r, next);
+    if (r->timer) {
+        timer_free(r->timer);
+    }
+}
+
 /*
  * The beginnings of coroutines of QEMU's functions that flush and wait for it.
  * They have no names here, so learn_waits() calls the functions once.
@@ -225,7 +496,7 @@ static bool is_untimed(const Filter *f, Kind kind)
 {
     CoroutineEntry *entry = qemu_coroutine_self()->entry;
 
-    return f->drains > 0 ||
+    return f->drains > 0 || cancels > 0 ||
            (kind == KIND_FLUSH && (!timed_clock_is_running() ||
                                    entry == waits[0] || entry == waits[1]));
 }
@@ -237,35 +508,43 @@ static int coroutine_fn serve(BlockDriverState *bs, Kind kind, int64_t offset,
     Filter *f = bs->opaque;
     Request r = {
         .bs = bs,
+        .number = f->requests_begun++,
         .kind = kind,
         .offset = offset,
         .bytes = bytes,
         .qiov = qiov,
         .flags = flags,
+        .dma = timed_dma_find(qiov),
         .co = qemu_coroutine_self(),
-        .is_due = is_untimed(f, kind),
+        .step = due,
+        .pages = DIV_ROUND_UP(bytes, TIMED_DMA_PAGE),
+        .is_woken = true, /* not before this coroutine has yielded */
     };
     int64_t end = 0;
 
     QLIST_INSERT_HEAD(&f->requests, &r, next);
-    if (!r.is_due) {
-        r.timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, due, &r);
-        end = goes_on(&r) ? part_ns(f, kind, bytes)
-                          : completion_ns(f, kind, bytes);
-        timer_mod_ns(r.timer, end);
+    if (is_untimed(f, kind)) {
+        end_early(&r);
+    } else {
+        r.timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, timer_event, &r);
+        if (r.dma) {
+            end = begin_steps(&r);
+        } else {
+            end = goes_on(&r) ? part_ns(f, kind, bytes)
+                              : completion_ns(f, kind, bytes);
+            timer_mod_ns(r.timer, end);
+        }
     }
     timed_steps_add("drive %s %d %" PRId64 " %" PRId64 " %" PRId64,
                     f->drive->name, kind, offset, bytes, end);
-    r.is_woken = true; /* not before this coroutine has yielded */
-    qemu_coroutine_enter(qemu_coroutine_create(image_entry, &r));
+    if (!must_fetch(&r)) {
+        begin_on_image(&r);
+    }
     r.is_woken = false;
     if (!r.is_done || !r.is_due) {
         qemu_coroutine_yield();
     }
-    QLIST_REMOVE(&r, next);
-    if (r.timer) {
-        timer_free(r.timer);
-    }
+    leave(&r);
     return r.result;
 }
 
@@ -273,10 +552,16 @@ static int coroutine_fn filter_preadv(BlockDriverState *bs, int64_t offset,
                                       int64_t bytes, QEMUIOVector *qiov,
                                       BdrvRequestFlags flags)
 {
-    g_autofree void *copy = g_malloc(bytes);
-    QEMUIOVector own = QEMU_IOVEC_INIT_BUF(own, copy, bytes);
-    int r = serve(bs, KIND_READ, offset, bytes, &own, flags);
+    g_autofree void *copy = NULL;
+    QEMUIOVector own;
+    int r;
 
+    if (timed_dma_find(qiov)) {
+        return serve(bs, KIND_READ, offset, bytes, qiov, flags);
+    }
+    copy = g_malloc(bytes);
+    qemu_iovec_init_buf(&own, copy, bytes);
+    r = serve(bs, KIND_READ, offset, bytes, &own, flags);
     qemu_iovec_from_buf(qiov, 0, copy, bytes);
     return r;
 }
@@ -285,9 +570,14 @@ static int coroutine_fn filter_pwritev(BlockDriverState *bs, int64_t offset,
                                        int64_t bytes, QEMUIOVector *qiov,
                                        BdrvRequestFlags flags)
 {
-    g_autofree void *copy = g_malloc(bytes);
-    QEMUIOVector own = QEMU_IOVEC_INIT_BUF(own, copy, bytes);
+    g_autofree void *copy = NULL;
+    QEMUIOVector own;
 
+    if (timed_dma_find(qiov)) {
+        return serve(bs, KIND_WRITE, offset, bytes, qiov, flags);
+    }
+    copy = g_malloc(bytes);
+    qemu_iovec_init_buf(&own, copy, bytes);
     qemu_iovec_to_buf(qiov, 0, copy, bytes);
     return serve(bs, KIND_WRITE, offset, bytes, &own, flags);
 }
@@ -327,21 +617,24 @@ static int coroutine_fn filter_flush(BlockDriverState *bs)
     return serve(bs, KIND_FLUSH, 0, 0, NULL, 0);
 }
 
-/* Others wait until no request is left, in real time: time does not count. */
+/* Others wait for the requests in real time, so virtual time does not count. */
+static void end_requests(Filter *f)
+{
+    Request *r, *following;
+
+    QLIST_FOREACH_SAFE(r, &f->requests, next, following)
+    {
+        end_early(r);
+        wake(r);
+    }
+}
+
 static void coroutine_fn filter_drain_begin(BlockDriverState *bs)
 {
     Filter *f = bs->opaque;
-    Request *r, *following;
 
     f->drains++;
-    QLIST_FOREACH_SAFE(r, &f->requests, next, following)
-    {
-        if (r->timer) {
-            timer_del(r->timer);
-        }
-        r->is_due = true;
-        wake(r);
-    }
+    end_requests(f);
 }
 
 static void coroutine_fn filter_drain_end(BlockDriverState *bs)
@@ -351,7 +644,39 @@ static void coroutine_fn filter_drain_end(BlockDriverState *bs)
     f->drains--;
 }
 
+/*
+ * In place of QEMU's blk_aio_cancel(). A device that deletes a queue with
+ * commands in flight waits for the end of each, and QEMU tells no node of it.
+ * It does not say whose @acb is, so the requests of all drives end.
+ */
+static void cancel(BlockAIOCB *acb)
+{
+    Filter *f;
+
+    timed_steps_add("cancel");
+    qemu_aio_ref(acb);
+    bdrv_aio_cancel_async(acb);
+    cancels++;
+    QLIST_FOREACH(f, &filters, next)
+    {
+        end_requests(f);
+    }
+    while (acb->refcnt > 1) {
+        aio_poll(qemu_get_aio_context(), true);
+    }
+    cancels--;
+    qemu_aio_unref(acb);
+}
+
 /* Life */
+
+static void filter_close(BlockDriverState *bs)
+{
+    Filter *f = bs->opaque;
+
+    QLIST_REMOVE(f, next);
+    timer_free(f->media_timer);
+}
 
 static int filter_open(BlockDriverState *bs, QDict *options, int flags,
                        Error **errp)
@@ -379,6 +704,9 @@ static int filter_open(BlockDriverState *bs, QDict *options, int flags,
         return r;
     }
     QLIST_INIT(&f->requests);
+    QTAILQ_INIT(&f->media);
+    f->media_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, media_event, f);
+    QLIST_INSERT_HEAD(&filters, f, next);
     bs->supported_write_flags =
         BDRV_REQ_WRITE_UNCHANGED |
         (BDRV_REQ_FUA & bs->file->bs->supported_write_flags);
@@ -399,6 +727,7 @@ static BlockDriver filter_driver = {
     .instance_size = sizeof(Filter),
     .is_filter = true,
     .bdrv_open = filter_open,
+    .bdrv_close = filter_close,
     .bdrv_child_perm = bdrv_default_perms,
     .bdrv_getlength = filter_getlength,
     .bdrv_co_preadv = filter_preadv,
@@ -409,6 +738,11 @@ static BlockDriver filter_driver = {
     .bdrv_co_drain_begin = filter_drain_begin,
     .bdrv_co_drain_end = filter_drain_end,
 };
+
+bool timed_drive_is(const BlockDriverState *bs)
+{
+    return bs && bs->drv == &filter_driver;
+}
 
 static void learn_waits(BlockDriverState *filter)
 {
@@ -483,6 +817,8 @@ void timed_drive_init(void)
 
     if (drives) {
         bdrv_register(&filter_driver);
+        timed_patch("blk_aio_cancel", blk_aio_cancel, cancel);
+        timed_dma_init();
         qemu_add_machine_init_done_notifier(&ready);
     }
 }

@@ -604,6 +604,7 @@ static void time_class_init(ObjectClass *class, void *data)
     time->from = time_from;
     time->is_cpu = time_is_cpu;
     time->set_origin = time_set_origin;
+    time->set_windows = timed_dma_set_windows;
 }
 
 static const TypeInfo time_info = {
