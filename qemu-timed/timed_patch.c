@@ -12,7 +12,7 @@
 /* movabs $ADDRESS, %rax; jmp *%rax */
 #define JUMP_BYTES 12
 
-#ifdef __x86_64__
+#ifdef HOST_X86_64
 static void write_jump(uint8_t *at, const void *to)
 {
     uint64_t address = (uintptr_t)to;
