@@ -163,7 +163,7 @@ static bool is_time(const char *text, int64_t *ret_ns)
     return end > text && strcmp(end, "ns") == 0;
 }
 
-/* What the results depend on must be what it was. */
+/* All that the results depend on must be as it was. */
 static bool check_head(const char *path, char *const *words,
                        const CmdExploreHead *head, GError **error)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a link loses when it goes down. The fabric says which TLPs these are. */
+/* TLPs that a link loses when it goes down. The fabric says which they are. */
 #include "exp_crossing_priv.h"
 
 /* @item never arrives: arrival_event() tells the caller. A bound that was told

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a far node can reach through the windows that lead to this one.
+ * The memory and registers that a far node can reach through the windows onto this one.
  *
  * The bounds are those of this node's IOMMU, if it translates for the adapter. The far
  * node can open windows by itself: an adapter lets the node at its end program the

@@ -35,7 +35,7 @@ void farside_origin_check_interrupts(void);
  */
 uint16_t farside_origin_take(uint16_t other);
 /*
- * What begins now is no access of the function that has reached a window last:
+ * The next access is not one of the function that has reached a window last:
  * a translation is not always followed by an access.
  */
 void farside_origin_forget(void);

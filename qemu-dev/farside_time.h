@@ -30,7 +30,7 @@ typedef enum FarsideFetched {
 typedef void FarsideFetchDone(void *opaque, FarsideFetched result,
                               int64_t time);
 
-/* What the windows of all NTB devices do for the DMA of drives */
+/* Functions of all NTB devices' windows for the DMA of drives */
 typedef struct FarsideTimeWindows {
     /* True if an access to @mr is one to a window. */
     bool (*owns)(const MemoryRegion *mr);
@@ -76,7 +76,7 @@ typedef struct FarsideTimeClass {
      */
     bool (*is_cpu)(const char **ret_device);
     void (*set_windows)(const FarsideTimeWindows *windows);
-    /* What is sent from now on is the DMA of @device; NULL: of none. */
+    /* All that is sent from now on is the DMA of @device; NULL: of none. */
     void (*set_origin)(const char *device);
 } FarsideTimeClass;
 

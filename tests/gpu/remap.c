@@ -28,7 +28,7 @@
 
 #define PAGE 4096
 
-/* What a process maps: the memory, or the buffer of the machine. */
+/* A process maps either of these: the memory, or the machine's buffer. */
 static const struct {
     uint64_t offset;
     size_t size;

@@ -99,7 +99,7 @@ static int close_all(void)
     return 0;
 }
 
-/* Where a region begins in the file of a device. */
+/* The offset of a region in the file of a device. */
 static int64_t region(int n, unsigned int index)
 {
     struct vfio_region_info info = {.argsz = sizeof(info), .index = index};
