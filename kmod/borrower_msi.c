@@ -21,23 +21,33 @@
 
 #define INTERRUPTS_START 0xfee00000ULL
 
+#define REMAPPED_BYTES 32	/* of addresses, for each entry of the table */
+#define REMAPPED_MIN 2048	/* entries that a window reaches at least */
+
 /*
  * With remapping, bits 19:5 of the address have the number of an entry (Intel VT-d
- * 5.1.3), so the window has all of them. Without remapping, bits 19:12 have the APIC ID
- * of a CPU.
+ * 5.1.3). The kernel gives out the lowest free number, and each interrupt has one, so
+ * twice as many as there can be interrupts leaves room for gaps and for new devices.
+ * All 32,768 numbers would be 1 MiB, which takes a direct window of an adapter that has
+ * two. msi_init() refuses a number that is not in the window.
+ *
+ * Without remapping, bits 19:12 have the APIC ID of a CPU.
  */
 static u64 window_size(struct borrower_loan *loan)
 {
 	unsigned int cpu, last = 0;
+	u64 size;
 
-	if (dlend_msi_parent(loan->requester) != x86_vector_domain)
-		return SZ_1M;
-	/* A CPU that could be plugged in later has no APIC ID yet. */
-	for_each_possible_cpu(cpu)
-		if (cpu_physical_id(cpu) != BAD_APICID)
-			last = max_t(unsigned int, last, cpu_physical_id(cpu));
-	return clamp_t(u64, roundup_pow_of_two((u64)(last + 1) << 12), SZ_64K,
-		       SZ_1M);
+	if (dlend_msi_parent(loan->requester) != x86_vector_domain) {
+		size = max_t(u64, 2ULL * nr_irqs, REMAPPED_MIN) * REMAPPED_BYTES;
+	} else {
+		/* A CPU that could be plugged in later has no APIC ID yet. */
+		for_each_possible_cpu(cpu)
+			if (cpu_physical_id(cpu) != BAD_APICID)
+				last = max_t(unsigned int, last, cpu_physical_id(cpu));
+		size = (u64)(last + 1) << 12;
+	}
+	return clamp_t(u64, roundup_pow_of_two(size), SZ_64K, SZ_1M);
 }
 
 int borrower_msi_prepare(struct borrower_loan *loan, struct dlend_msg_attach *req,
@@ -54,20 +64,28 @@ int borrower_msi_prepare(struct borrower_loan *loan, struct dlend_msg_attach *re
 				    why);
 }
 
+/*
+ * Makes the message as without a window.
+ *
+ * Return: its address as an offset in the window, which may be too large.
+ */
+static u64 compose_parent(struct irq_data *parent, struct msi_msg *msg)
+{
+	while (parent && !(parent->chip && parent->chip->irq_compose_msi_msg))
+		parent = parent->parent_data;
+	if (WARN_ON_ONCE(!parent)) {
+		*msg = (struct msi_msg) { };
+		return 0;
+	}
+	parent->chip->irq_compose_msi_msg(parent, msg);
+	return ((u64)msg->address_hi << 32 | msg->address_lo) - INTERRUPTS_START;
+}
+
 static void compose(struct irq_data *data, struct msi_msg *msg)
 {
 	struct borrower_loan *loan = irq_data_get_irq_chip_data(data);
-	struct irq_data *parent = data->parent_data;
-	u64 address;
+	u64 address = compose_parent(data->parent_data, msg);
 
-	while (parent && !(parent->chip && parent->chip->irq_compose_msi_msg))
-		parent = parent->parent_data;
-	if (WARN_ON_ONCE(!parent))
-		return;
-	parent->chip->irq_compose_msi_msg(parent, msg);
-
-	address = ((u64)msg->address_hi << 32 | msg->address_lo) -
-		  INTERRUPTS_START;
 	if (address >= loan->msi_size) {
 		pr_err_ratelimited("dl_borrower: device %x: MSI address %#llx is outside the MSI window of %llu KiB\n",
 				   loan->fdid, address + INTERRUPTS_START,
@@ -99,7 +117,28 @@ static void set_desc(msi_alloc_info_t *arg, struct msi_desc *desc)
 	arg->hwirq = desc->msi_index;
 }
 
+/* Refuses an interrupt whose messages would not go through the window. */
+static int msi_init(struct irq_domain *domain, struct msi_domain_info *info,
+		    unsigned int virq, irq_hw_number_t hwirq, msi_alloc_info_t *arg)
+{
+	struct borrower_loan *loan = info->chip_data;
+	struct msi_msg msg;
+	u64 offset;
+
+	offset = compose_parent(irq_domain_get_irq_data(domain->parent, virq), &msg);
+	if (offset >= loan->msi_size) {
+		pr_err_ratelimited("dl_borrower: device %x: an interrupt with MSI address %#llx is refused: the MSI window has %llu KiB\n",
+				   loan->fdid, offset + INTERRUPTS_START,
+				   loan->msi_size / SZ_1K);
+		return -ENOSPC;
+	}
+	irq_domain_set_info(domain, virq, hwirq, info->chip, loan, info->handler, NULL,
+			    info->handler_name);
+	return 0;
+}
+
 static struct msi_domain_ops msi_ops = {
+	.msi_init = msi_init,
 	.msi_prepare = pci_msi_prepare,
 	.set_desc = set_desc,
 };

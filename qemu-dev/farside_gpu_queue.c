@@ -3,13 +3,22 @@
 #include "qemu/bswap.h"
 #include "qemu/host-utils.h"
 #include "qemu/main-loop.h"
+#include "qemu/timer.h"
 #include "hw/pci/msix.h"
 #include "farside_gpu_queue.h"
+#include "farside_time.h"
 
 /* Bytes that a queue moves before it is the next queue's turn */
 #define TURN (256u << 10)
 /* Bytes that are moved at once */
 #define PIECE (32u << 10)
+/*
+ * A turn also ends after this long. A peer whose IOMMU sends no notices takes
+ * milliseconds for a piece, and the CPUs of this machine wait for the big lock
+ * meanwhile. So a pause as long as all turns together follows, or this one.
+ */
+#define TURN_NS SCALE_MS
+#define PAUSE_MAX_NS (20 * SCALE_MS)
 
 typedef struct {
     uint64_t base;
@@ -35,6 +44,7 @@ struct FarsideGpuQueues {
     unsigned address_bits;
     Queue queue[GPU_QUEUE_COUNT];
     QEMUBH *bh;
+    QEMUTimer *pause; /* NULL in virtual time: real time decides nothing there */
     uint8_t piece[PIECE];
 };
 
@@ -250,28 +260,65 @@ static uint32_t step(FarsideGpuQueues *s, Queue *q)
     return size;
 }
 
+static bool any_is_ready(const FarsideGpuQueues *s)
+{
+    unsigned i;
+
+    for (i = 0; i < GPU_QUEUE_COUNT; i++) {
+        if (is_ready(&s->queue[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Real time, or 0 in virtual time */
+static int64_t now(const FarsideGpuQueues *s)
+{
+    return s->pause ? qemu_clock_get_ns(QEMU_CLOCK_REALTIME) : 0;
+}
+
+static void turn(FarsideGpuQueues *s, Queue *q)
+{
+    int64_t start = now(s);
+    uint32_t used = 0;
+
+    while (is_ready(q) && used < TURN && now(s) - start < TURN_NS) {
+        used += step(s, q);
+    }
+}
+
 static void run(void *opaque)
 {
     FarsideGpuQueues *s = opaque;
     PCIDevice *pci = s->pci;
-    uint32_t used;
+    int64_t start = now(s), taken;
     unsigned i;
 
     /* A peer's request during DMA may remove a virtual function. */
     object_ref(OBJECT(pci));
     for (i = 0; i < GPU_QUEUE_COUNT; i++) {
-        used = 0;
-        while (is_ready(&s->queue[i]) && used < TURN) {
-            used += step(s, &s->queue[i]);
-        }
+        turn(s, &s->queue[i]);
     }
-    for (i = 0; i < GPU_QUEUE_COUNT; i++) {
-        if (is_ready(&s->queue[i])) {
-            qemu_bh_schedule(s->bh);
-            break;
-        }
+    taken = now(s) - start;
+    if (!any_is_ready(s)) {
+        /* The next command starts a turn. */
+    } else if (taken < TURN_NS) {
+        qemu_bh_schedule(s->bh);
+    } else {
+        timer_mod(s->pause, start + taken + MIN(taken, PAUSE_MAX_NS));
     }
     object_unref(OBJECT(pci));
+}
+
+/* Starts the queues, unless they are about to start. */
+static void wake(void *opaque)
+{
+    FarsideGpuQueues *s = opaque;
+
+    if (!s->pause || !timer_pending(s->pause)) {
+        qemu_bh_schedule(s->bh);
+    }
 }
 
 /* Registers */
@@ -379,7 +426,7 @@ void farside_gpu_queues_write(FarsideGpuQueues *s, unsigned queue,
         break;
     }
     if (is_ready(q)) {
-        qemu_bh_schedule(s->bh);
+        wake(s);
     }
 }
 
@@ -401,12 +448,16 @@ FarsideGpuQueues *farside_gpu_queues_new(PCIDevice *pci, MemoryRegion *memory,
     s->address_bits = address_bits;
     /* DMA to the own registers is refused, as QEMU does for its devices. */
     s->bh = qemu_bh_new_guarded(run, s, &DEVICE(pci)->mem_reentrancy_guard);
+    if (!farside_time()) {
+        s->pause = timer_new_ns(QEMU_CLOCK_REALTIME, wake, s);
+    }
     return s;
 }
 
 void farside_gpu_queues_free(FarsideGpuQueues *s)
 {
     if (s) {
+        timer_free(s->pause);
         qemu_bh_delete(s->bh);
         g_free(s);
     }
