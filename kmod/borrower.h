@@ -126,6 +126,7 @@ struct borrower_loan {
 	spinlock_t dma_lock;		/* guards @dead, and changes to the domain */
 	struct iommu_domain *domain;	/* NULL while nothing is mapped or undone */
 	u64 dma_mapped;		/* bytes that are mapped in it */
+	void *sink;		/* a page, where mappings of a lost device lead */
 	bool iova_ready;
 	struct iova_domain iova;
 	atomic64_t dma_used;		/* bytes of the window that are mapped */
@@ -227,7 +228,7 @@ int borrower_dma_start(struct borrower_loan *loan);
 void borrower_dma_attach(struct borrower_loan *loan);
 /* Hands the function over to dl_fabric after the function was removed. */
 void borrower_dma_detach(struct borrower_loan *loan);
-/* Sets @dead: from now on no mapping is made. Any context. */
+/* Sets @dead: from now on a mapping leads to no memory of others. Any context. */
 void borrower_dma_kill(struct borrower_loan *loan);
 /*
  * Undoes all mappings that are left. The device's writes do not arrive any more. After

@@ -141,6 +141,9 @@ int borrower_dma_start(struct borrower_loan *loan)
 
 	if (!loan->translated)
 		return 0;
+	loan->sink = (void *)get_zeroed_page(GFP_KERNEL);
+	if (!loan->sink)
+		return -ENOMEM;
 	err = iova_cache_get();
 	if (err)
 		return err;
@@ -223,6 +226,9 @@ void borrower_dma_stop(struct borrower_loan *loan)
 		put_iova_domain(&loan->iova);
 		iova_cache_put();
 	}
+	/* No address leads to it: borrower_dma_purge() came before. */
+	free_page((unsigned long)loan->sink);
+	loan->sink = NULL;
 	borrower_space_give(loan);
 }
 
@@ -351,6 +357,23 @@ static int map_parts(struct iommu_domain *domain, u64 iova,
 	return 0;
 }
 
+/*
+ * Maps pages of a lost device, all to one page that nobody else uses. A driver that gets
+ * no address may try again for ever, as nvme does in its probe, which then never ends; and
+ * if it gets an address that leads nowhere, a device that is still told of it is blamed by
+ * the IOMMU. dma_lock is held.
+ */
+static int map_sink(struct borrower_loan *loan, u64 iova, size_t length, int prot,
+		    size_t *done)
+{
+	int err = 0;
+
+	while (*done < length && !err)
+		err = map_part(loan->domain, iova + *done, virt_to_phys(loan->sink),
+			       PAGE_SIZE, prot, done);
+	return err;
+}
+
 /* Maps the memory, @length bytes in whole pages, at @iova, which the caller has taken. */
 static int map_at(struct borrower_loan *loan, u64 iova, const struct memory *memory,
 		  size_t length, int prot)
@@ -360,8 +383,10 @@ static int map_at(struct borrower_loan *loan, u64 iova, const struct memory *mem
 	size_t done = 0;
 
 	spin_lock_irqsave(&loan->dma_lock, flags);
-	if (!loan->dead && loan->domain) {
-		err = map_parts(loan->domain, iova, memory, prot, &done);
+	if (loan->domain) {
+		err = loan->dead ?
+			      map_sink(loan, iova, length, prot, &done) :
+			      map_parts(loan->domain, iova, memory, prot, &done);
 		if (!err && loan->domain->ops->iotlb_sync_map)
 			loan->domain->ops->iotlb_sync_map(loan->domain, iova,
 							  length);
