@@ -44,7 +44,7 @@ struct FarsideGpuQueues {
     unsigned address_bits;
     Queue queue[GPU_QUEUE_COUNT];
     QEMUBH *bh;
-    QEMUTimer *pause; /* NULL in virtual time: real time decides nothing there */
+    QEMUTimer *pause; /* NULL in virtual time, where no real time counts */
     uint8_t piece[PIECE];
 };
 
