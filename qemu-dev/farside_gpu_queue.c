@@ -260,16 +260,16 @@ static uint32_t step(FarsideGpuQueues *s, Queue *q)
     return size;
 }
 
-static bool any_is_ready(const FarsideGpuQueues *s)
+/* Bit n: queue n has something to do. */
+static uint32_t ready_queues(const FarsideGpuQueues *s)
 {
+    uint32_t ready = 0;
     unsigned i;
 
     for (i = 0; i < GPU_QUEUE_COUNT; i++) {
-        if (is_ready(&s->queue[i])) {
-            return true;
-        }
+        ready |= is_ready(&s->queue[i]) ? 1u << i : 0;
     }
-    return false;
+    return ready;
 }
 
 /* Real time, or 0 in virtual time */
@@ -301,11 +301,9 @@ static void run(void *opaque)
         turn(s, &s->queue[i]);
     }
     taken = now(s) - start;
-    if (!any_is_ready(s)) {
-        /* The next command starts a turn. */
-    } else if (taken < TURN_NS) {
+    if (ready_queues(s) && taken < TURN_NS) {
         qemu_bh_schedule(s->bh);
-    } else {
+    } else if (ready_queues(s)) {
         timer_mod(s->pause, start + taken + MIN(taken, PAUSE_MAX_NS));
     }
     object_unref(OBJECT(pci));
@@ -325,11 +323,10 @@ static void wake(void *opaque)
 
 uint32_t farside_gpu_queues_status(const FarsideGpuQueues *s)
 {
-    uint32_t status = 0;
+    uint32_t status = ready_queues(s);
     unsigned i;
 
     for (i = 0; i < GPU_QUEUE_COUNT; i++) {
-        status |= is_ready(&s->queue[i]) ? 1u << i : 0;
         status |= s->queue[i].error ? 0x100u << i : 0;
     }
     return status;

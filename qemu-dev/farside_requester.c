@@ -128,6 +128,27 @@ static void begin_read(FarsideRequester *s, const FarsideNear *near,
     farside_peer_send_read(s->peer, near, &m);
 }
 
+/* Sends requests for a block. Returns their number. @fetching is nullable. */
+static unsigned begin_reads(FarsideRequester *s, const FarsideNear *near,
+                            uint64_t address, uint8_t *data, unsigned size,
+                            FarsideFetching *fetching, Read *reads)
+{
+    unsigned count = 0, at, length;
+    FarsideNear from = *near;
+
+    for (at = 0; at < size; at += length) {
+        length = MIN(size - at, REQUEST_BYTES - (address + at) % REQUEST_BYTES);
+        reads[count] = (Read){.length = length,
+                              .status = FARSIDE_WIRE_UR,
+                              .data = data + at,
+                              .fetching = fetching};
+        from.offset = near->offset + at;
+        begin_read(s, &from, address + at, &reads[count]);
+        count++;
+    }
+    return count;
+}
+
 /* Waits for the completion of @r. False if the read has failed. */
 static bool end_read(FarsideRequester *s, uint64_t address, Read *r,
                      int64_t deadline)
@@ -190,22 +211,13 @@ FarsideFetched farside_requester_fetch(FarsideRequester *s,
 {
     Read reads[REQUESTS_MAX];
     int64_t deadline = deadline_from_now(s);
-    unsigned i, count = 0, at = 0, length;
-    FarsideNear from = *near;
+    unsigned i, count;
 
     g_assert(size <= FARSIDE_WIRE_PAYLOAD);
     if (!may_read(s, address, size)) {
         return FARSIDE_FETCH_FAILED;
     }
-    for (; at < size; at += length) {
-        length = MIN(size - at, REQUEST_BYTES - (address + at) % REQUEST_BYTES);
-        reads[count] = (Read){.length = length,
-                              .status = FARSIDE_WIRE_UR,
-                              .data = (uint8_t *)data + at};
-        from.offset = near->offset + at;
-        begin_read(s, &from, address + at, &reads[count]);
-        count++;
-    }
+    count = begin_reads(s, near, address, data, size, NULL, reads);
     for (i = 0; i < count; i++) {
         end_read(s, address, &reads[i], deadline);
     }
@@ -262,26 +274,6 @@ static void fetching_end(void *opaque)
     qemu_bh_schedule(s->over_bh);
 }
 
-static void fetching_begin(FarsideFetching *f, const FarsideNear *near,
-                           uint64_t address, uint8_t *data, unsigned size)
-{
-    FarsideNear from = *near;
-    unsigned at, length;
-
-    for (at = 0; at < size; at += length) {
-        Read *r = &f->reads[f->count++];
-
-        length = MIN(size - at, REQUEST_BYTES - (address + at) % REQUEST_BYTES);
-        r->length = length;
-        r->status = FARSIDE_WIRE_UR;
-        r->data = data + at;
-        r->fetching = f;
-        f->left++;
-        from.offset = near->offset + at;
-        begin_read(f->requester, &from, address + at, r);
-    }
-}
-
 FarsideFetching *farside_requester_fetch_then(FarsideRequester *s,
                                               const FarsideNear *near,
                                               uint64_t address, void *data,
@@ -302,7 +294,8 @@ FarsideFetching *farside_requester_fetch_then(FarsideRequester *s,
     f->timeout = timer_new_ns(QEMU_CLOCK_VIRTUAL, fetching_end, f);
     QTAILQ_INSERT_TAIL(&s->fetchings, f, next);
     timer_mod(f->timeout, deadline_from_now(s));
-    fetching_begin(f, near, address, data, size);
+    f->count = begin_reads(s, near, address, data, size, f, f->reads);
+    f->left = f->count;
     return f;
 }
 
