@@ -181,8 +181,9 @@ static unsigned still_valid(uint64_t address, unsigned size, unsigned bytes)
     return MIN(bytes, MAX(size, LINE_BYTES - address % LINE_BYTES));
 }
 
-uint64_t farside_fetch_read(FarsideFetch *s, const FarsideNear *near,
-                            uint64_t address, unsigned size, uint64_t left)
+bool farside_fetch_read(FarsideFetch *s, const FarsideNear *near,
+                        uint64_t address, unsigned size, uint64_t left,
+                        uint64_t *ret_value)
 {
     uint8_t block[PAGE_BYTES];
     unsigned before, bytes;
@@ -196,7 +197,8 @@ uint64_t farside_fetch_read(FarsideFetch *s, const FarsideNear *near,
         }
     }
     if (s->is_open && s->end - s->at >= size) {
-        return take(s, size);
+        *ret_value = take(s, size);
+        return true;
     }
     begin = s->is_open ? s->begin : address;
     bytes = block_size(s, address, size, left);
@@ -207,8 +209,12 @@ uint64_t farside_fetch_read(FarsideFetch *s, const FarsideNear *near,
         bytes = still_valid(address, size, bytes);
     }
     if (bytes == size) {
-        stn_le_p(block, size,
-                 farside_requester_read(s->requester, near, address, size));
+        if (!farside_requester_read(s->requester, near, address, size,
+                                    ret_value)) {
+            close_row(s);
+            return false;
+        }
+        stn_le_p(block, size, *ret_value);
     }
     if (epoch != before && !farside_time()) {
         /* The device may read something else from here on. */
@@ -223,7 +229,8 @@ uint64_t farside_fetch_read(FarsideFetch *s, const FarsideNear *near,
     s->time = farside_time_now();
     s->at = 0;
     s->end = bytes;
-    return take(s, size);
+    *ret_value = take(s, size);
+    return true;
 }
 
 void farside_fetch_forget(FarsideFetch *s)

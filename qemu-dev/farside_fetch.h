@@ -39,8 +39,9 @@ void farside_fetch_free(FarsideFetch *s);
  * Like farside_requester_read(). @left: bytes from @address on to which the
  * window leads in one piece; at least @size.
  */
-uint64_t farside_fetch_read(FarsideFetch *s, const FarsideNear *near,
-                            uint64_t address, unsigned size, uint64_t left);
+bool farside_fetch_read(FarsideFetch *s, const FarsideNear *near,
+                        uint64_t address, unsigned size, uint64_t left,
+                        uint64_t *ret_value);
 /* The device has written to the window. */
 void farside_fetch_drop(FarsideFetch *s);
 /* There is another peer, or none. */

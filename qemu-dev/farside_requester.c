@@ -169,21 +169,24 @@ static bool end_read(FarsideRequester *s, uint64_t address, Read *r,
     return r->ok;
 }
 
-uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
-                                uint64_t address, unsigned size)
+bool farside_requester_read(FarsideRequester *s, const FarsideNear *near,
+                            uint64_t address, unsigned size,
+                            uint64_t *ret_value)
 {
     uint8_t data[8];
     Read r = {.length = size, .data = data};
     int64_t deadline = deadline_from_now(s);
 
+    *ret_value = UINT64_MAX;
     if (!may_read(s, address, size)) {
-        return UINT64_MAX;
+        return false;
     }
     begin_read(s, near, address, &r);
-    if (!end_read(s, address, &r, deadline) || size == 0) {
-        return UINT64_MAX;
+    if (!end_read(s, address, &r, deadline)) {
+        return false;
     }
-    return ldn_le_p(data, size);
+    *ret_value = ldn_le_p(data, size);
+    return true;
 }
 
 static FarsideFetched result_of(const Read *reads, unsigned count)

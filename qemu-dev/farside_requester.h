@@ -31,11 +31,13 @@ unsigned farside_requester_set_hops(unsigned hops);
 void farside_requester_hold_all(bool hold);
 /*
  * Requests to the peer, for an access of up to 8 bytes at @near. A read that
- * fails returns all ones; a write that fails is dropped. A request that has
- * crossed FARSIDE_WIRE_HOPS links is an Unsupported Request, so it fails.
+ * fails returns false, and *@ret_value is all ones; a write that fails is
+ * dropped. A request that has crossed FARSIDE_WIRE_HOPS links is an Unsupported
+ * Request, so it fails.
  */
-uint64_t farside_requester_read(FarsideRequester *s, const FarsideNear *near,
-                                uint64_t address, unsigned size);
+bool farside_requester_read(FarsideRequester *s, const FarsideNear *near,
+                            uint64_t address, unsigned size,
+                            uint64_t *ret_value);
 void farside_requester_write(FarsideRequester *s, const FarsideNear *near,
                              uint64_t address, uint64_t value, unsigned size);
 /*

@@ -333,20 +333,40 @@ static FarsideNear near_of(const Window *w, hwaddr offset)
     return near;
 }
 
-static uint64_t forward_read(void *opaque, hwaddr offset, unsigned size)
+static bool window_read(Window *w, const FarsideNear *near, unsigned size,
+                        uint64_t *ret_value)
 {
-    Window *w = opaque;
     const Map *map = w->windows->map;
-    FarsideNear near = near_of(w, offset);
     uint64_t target, left;
 
-    if (!map_resolve(map, w->index, offset, &target, &left) || left < size) {
-        return UINT64_MAX;
+    *ret_value = UINT64_MAX;
+    if (!map_resolve(map, w->index, near->offset, &target, &left) ||
+        left < size) {
+        return false;
     }
-    if (may_fetch(map, &near)) {
-        return farside_fetch_read(w->windows->fetch, &near, target, size, left);
+    if (may_fetch(map, near)) {
+        return farside_fetch_read(w->windows->fetch, near, target, size, left,
+                                  ret_value);
     }
-    return farside_requester_read(w->windows->requester, &near, target, size);
+    return farside_requester_read(w->windows->requester, near, target, size,
+                                  ret_value);
+}
+
+/*
+ * A read without a good completion is all ones for a CPU (PCIe 5.0 s2.3.2). A
+ * device learns that it has failed: one that took ones for the entries of its
+ * queue would act on them.
+ */
+static MemTxResult forward_read(void *opaque, hwaddr offset, uint64_t *value,
+                                unsigned size, MemTxAttrs attrs)
+{
+    Window *w = opaque;
+    FarsideNear near = near_of(w, offset);
+
+    if (!window_read(w, &near, size, value) && !near.is_cpu) {
+        return MEMTX_DECODE_ERROR;
+    }
+    return MEMTX_OK;
 }
 
 static void forward_write(void *opaque, hwaddr offset, uint64_t value,
@@ -368,7 +388,7 @@ static void forward_write(void *opaque, hwaddr offset, uint64_t value,
 }
 
 static const MemoryRegionOps forward_ops = {
-    .read = forward_read,
+    .read_with_attrs = forward_read,
     .write = forward_write,
     .endianness = DEVICE_LITTLE_ENDIAN,
     .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},

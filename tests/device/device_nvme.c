@@ -21,6 +21,7 @@
 #define OP_CREATE_SQ 0x01
 #define OP_CREATE_CQ 0x05
 #define OP_IDENTIFY  0x06
+#define OP_DBBUF     0x7c
 #define OP_WRITE     0x01
 #define OP_READ      0x02
 #define PSDT_SGL     (1u << 6)
@@ -32,6 +33,8 @@
 #define SQ(q)    (0x200000u + (q)*0x2000u)
 #define CQ(q)    (0x201000u + (q)*0x2000u)
 #define IDENTIFY 0x208000u
+#define SHADOW   0x209000u
+#define EVENTS   0x20a000u
 #define PRP(n)   (0x210000u + (n)*0x1000u)
 #define DATA(n)  (0x400000u + (n)*NVME_SLOT)
 
@@ -180,6 +183,18 @@ const uint8_t *nvme_identify(DeviceNvme *nvme)
     return nvme->ram + IDENTIFY;
 }
 
+void nvme_shadow(DeviceNvme *nvme)
+{
+    Command c = {
+        .opcode = OP_DBBUF,
+        .data = {far(nvme, SHADOW), far(nvme, EVENTS)},
+    };
+
+    memset(nvme->ram + SHADOW, 0, 4096);
+    memset(nvme->ram + EVENTS, 0, 4096);
+    admin(nvme, &c);
+}
+
 uint8_t *nvme_buffer(DeviceNvme *nvme, unsigned slot)
 {
     return nvme->ram + DATA(slot);
@@ -221,6 +236,11 @@ void nvme_queue(DeviceNvme *nvme, bool write, uint64_t at, unsigned slot)
 void nvme_ring(DeviceNvme *nvme)
 {
     ring(nvme, 1);
+}
+
+uint32_t nvme_status(DeviceNvme *nvme)
+{
+    return rig_read(nvme->rig, nvme->bar + REG_CSTS, 4);
 }
 
 unsigned nvme_poll(DeviceNvme *nvme, unsigned count)

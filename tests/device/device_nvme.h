@@ -30,6 +30,11 @@ typedef struct {
 
 /* Enables the controller, and makes an I/O queue pair with this vector. */
 void nvme_start(DeviceNvme *nvme, bool interrupts, unsigned vector);
+/*
+ * Doorbell Buffer Config, s5.7: the controller reads the tail of the submission
+ * queue from memory.
+ */
+void nvme_shadow(DeviceNvme *nvme);
 /* IDENTIFY CONTROLLER, s5.15.2.2; valid until the next command. */
 const uint8_t *nvme_identify(DeviceNvme *nvme);
 /* A buffer of NVME_SLOT bytes in the machine's memory. */
@@ -43,6 +48,9 @@ void nvme_queue(DeviceNvme *nvme, bool write, uint64_t at, unsigned slot);
 void nvme_queue_at(DeviceNvme *nvme, bool write, uint64_t at, uint64_t address,
                    uint32_t size);
 void nvme_ring(DeviceNvme *nvme);
+/* CSTS, s3.1.6 */
+#define NVME_CSTS_CFS 2u
+uint32_t nvme_status(DeviceNvme *nvme);
 /* Waits for @count completions, which must be good. Fails after 10 s. */
 void nvme_wait(DeviceNvme *nvme, unsigned count);
 /* Takes the completions that are there, at most @count; returns how many. */

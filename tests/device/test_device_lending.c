@@ -237,6 +237,44 @@ START_TEST(windows_in_a_circle_end)
 }
 END_TEST
 
+/*
+ * A controller whose queues cannot be reached any more stops (s9.5), and a
+ * reset of it does not last. If its reads returned ones without an error, the
+ * tail in its doorbell buffer would be 0xffffffff, and it would never come to
+ * the end of its queue.
+ */
+START_TEST(a_cut_stops_the_controller)
+{
+    DeviceRig *lender = pair_lender(pair);
+    DeviceNvme local = pair_local_nvme(pair);
+    unsigned express = rig_pci_find(lender, PAIR_NVME_DEVFN, 0x10);
+    gint64 deadline, began;
+    unsigned i;
+
+    nvme_start(&nvme, false, 0);
+    nvme_shadow(&nvme);
+    free(rig_qmp(lender,
+                 "{\"execute\": \"qom-set\", \"arguments\": {\"path\": "
+                 "\"/machine/peripheral/cable0\", \"property\": \"enabled\", "
+                 "\"value\": false}}"));
+    rig_wait_link(lender, 0, false);
+    ck_assert_uint_eq(nvme_status(&local) & NVME_CSTS_CFS, 0);
+    local.sq_tail[1] = 1;
+    nvme_ring(&local);
+    deadline = rig_deadline();
+    while (!(nvme_status(&local) & NVME_CSTS_CFS)) {
+        ck_assert_msg(g_get_monotonic_time() < deadline, "no fatal status");
+    }
+    /* Initiate Function Level Reset (PCIe 5.0 s7.5.3.4) */
+    began = g_get_monotonic_time();
+    rig_pci_write(lender, PAIR_NVME_DEVFN, express + 8, 1 << 15);
+    for (i = 0; i < 2; i++) {
+        nvme_status(&local);
+    }
+    ck_assert_int_lt(g_get_monotonic_time() - began, 5 * G_USEC_PER_SEC);
+}
+END_TEST
+
 /* Requester IDs */
 
 static const char *const with_iommu[] = {"-device", "intel-iommu", NULL};
@@ -300,6 +338,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, data_come_from_the_borrowers_memory);
     tcase_add_test(tcase, interrupts_reach_the_borrowers_cpu);
     tcase_add_test(tcase, windows_in_a_circle_end);
+    tcase_add_test(tcase, a_cut_stops_the_controller);
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("requester");
