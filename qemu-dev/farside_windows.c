@@ -313,15 +313,19 @@ static bool may_fetch(const Map *map, const FarsideNear *near)
            (farside_time() || (!map->traced && map->ram_count == 0));
 }
 
-/* To be called once for each access, also if it fails. */
-static FarsideNear near_of(const Window *w, hwaddr offset)
+/*
+ * To be called once for each access, also if it fails. A device's DMA has no
+ * attributes in QEMU 7.2. It may come in a CPU's thread, which brings the work
+ * of a device to its end before it resets the device.
+ */
+static FarsideNear near_of(const Window *w, hwaddr offset, MemTxAttrs attrs)
 {
     uint16_t own = pci_requester_id(w->windows->pci);
     FarsideNear near = {
         .window = w->index,
         .offset = offset,
         .requester_id = farside_origin_take(own),
-        .is_cpu = current_cpu,
+        .is_cpu = current_cpu && !attrs.unspecified,
     };
 
     if (farside_time()) {
@@ -361,7 +365,7 @@ static MemTxResult forward_read(void *opaque, hwaddr offset, uint64_t *value,
                                 unsigned size, MemTxAttrs attrs)
 {
     Window *w = opaque;
-    FarsideNear near = near_of(w, offset);
+    FarsideNear near = near_of(w, offset, attrs);
 
     if (!window_read(w, &near, size, value) && !near.is_cpu) {
         return MEMTX_DECODE_ERROR;
@@ -369,11 +373,12 @@ static MemTxResult forward_read(void *opaque, hwaddr offset, uint64_t *value,
     return MEMTX_OK;
 }
 
-static void forward_write(void *opaque, hwaddr offset, uint64_t value,
-                          unsigned size)
+/* A posted request: nobody learns that it was dropped. */
+static MemTxResult forward_write(void *opaque, hwaddr offset, uint64_t value,
+                                 unsigned size, MemTxAttrs attrs)
 {
     Window *w = opaque;
-    FarsideNear near = near_of(w, offset);
+    FarsideNear near = near_of(w, offset, attrs);
     uint64_t target, left;
 
     if (map_resolve(w->windows->map, w->index, offset, &target, &left) &&
@@ -385,11 +390,12 @@ static void forward_write(void *opaque, hwaddr offset, uint64_t value,
             farside_requester_flush(w->windows->requester);
         }
     }
+    return MEMTX_OK;
 }
 
 static const MemoryRegionOps forward_ops = {
     .read_with_attrs = forward_read,
-    .write = forward_write,
+    .write_with_attrs = forward_write,
     .endianness = DEVICE_LITTLE_ENDIAN,
     .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
     .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
@@ -407,7 +413,7 @@ static FarsideFetching *dma_fetch(MemoryRegion *mr, hwaddr offset, void *data,
                                   void *opaque)
 {
     Window *w = container_of(mr, Window, forward);
-    FarsideNear near = near_of(w, offset);
+    FarsideNear near = near_of(w, offset, MEMTXATTRS_UNSPECIFIED);
     uint64_t target = 0, left;
 
     if (!map_resolve(w->windows->map, w->index, offset, &target, &left) ||
