@@ -407,11 +407,12 @@ static bool test_loss(void)
 	CHECK_IS(dlend_call(dlend_test_ends[0], OP_ECHO, NULL, 0, NULL, 0, 0), -ENOTCONN);
 	CHECK_IS(dlend_call_polled(dlend_test_ends[0], OP_ECHO_ATOMIC, NULL, 0, NULL, 0, 0),
 		 -ENOTCONN);
-	CHECK(dlend_import(dlend_test_ends[1], &desc) == ERR_PTR(-ENOTCONN));
+	/* The other end learns of it a little later. */
 	for (i = 0; i < 300 && atomic_read(&callbacks_down) < down + 2; i++)
 		fsleep(10 * USEC_PER_MSEC);
 	CHECK_IS(atomic_read(&callbacks_down), down + 2);
 	CHECK_IS(atomic_read(&callbacks_lost), lost + 2);
+	CHECK(dlend_import(dlend_test_ends[1], &desc) == ERR_PTR(-ENOTCONN));
 	/* The end of the session has closed the export; this frees the handle. */
 	dlend_unexport(export);
 	dlend_peer_connect(dlend_test_ends[0]);
