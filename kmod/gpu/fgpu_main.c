@@ -198,6 +198,9 @@ static void fgpu_remove(struct pci_dev *pdev)
 	pci_disable_sriov(pdev);
 	dlend_report_errors(pdev, false);
 	misc_deregister(&gpu->misc);
+	/* A device that was pulled out does not end its commands. */
+	if (pci_channel_offline(pdev))
+		fgpu_queues_halt(gpu);
 	down_write(&gpu->use);
 	fgpu_files_unmap(gpu);
 	fgpu_end_imports(gpu);
