@@ -46,8 +46,9 @@ audit_once() { # HOST
     [ -s "$FARSIDE_RUN/audit.$1" ] || audit "$1" "$FARSIDE_RUN/audit.$1"
 }
 
+# Linux waits 60 s for a drive that does not answer after a Function Level Reset.
 lend() {
-    within lender 60000 'lendctl list | grep -q "^10000 " || lendctl add 0000:00:04.0
+    within lender 70000 'lendctl list | grep -q "^10000 " || lendctl add 0000:00:04.0
         lendctl list | grep -q "^10000 .* available" || lendctl available 10000'
 }
 
@@ -77,7 +78,7 @@ same() { # HOST
 
 give_back() {
     within borrower 70000 'lendctl return 10000' &&
-        within lender 60000 'lendctl unavailable 10000' &&
+        within lender 70000 'lendctl unavailable 10000' &&
         until_true lender 20000 '[ -b /dev/nvme0n1 ]'
 }
 
