@@ -40,9 +40,9 @@ void farside_session_stop(FarsideSession *s);
 /* Frees a session that was stopped (nullable). */
 void farside_session_free(FarsideSession *s);
 
-/* This side of the link was enabled or disabled. */
 /* A fault begins or ends, at both ends at the same time: the peer knows. */
 void farside_session_cut_changed(FarsideSession *s);
+/* This side of the link was enabled or disabled. */
 void farside_session_enabled_changed(FarsideSession *s);
 
 #endif /* FARSIDE_SESSION_H */

@@ -78,7 +78,7 @@ same() { # HOST
 
 give_back() {
     within borrower 70000 'lendctl return 10000' &&
-        within lender 70000 'lendctl unavailable 10000' &&
+        within lender 60000 'lendctl unavailable 10000' &&
         until_true lender 20000 '[ -b /dev/nvme0n1 ]'
 }
 

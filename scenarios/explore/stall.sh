@@ -10,7 +10,7 @@ set -u
 for host in lender borrower; do
     within "$host" 30000 'modprobe -a nvme dl_ctl' || fails "$host loads no modules"
 done
-within lender 70000 'lendctl add 0000:00:04.0 && lendctl available 10000' &&
+within lender 60000 'lendctl add 0000:00:04.0 && lendctl available 10000' &&
     within borrower 70000 'lendctl borrow 10000 --wait 2' || fails "there is no loan"
 within borrower 10000 '[ -b /dev/nvme0n1 ] || { dmesg | grep nvme; exit 1; }' ||
     fails "the driver has not found the drive"

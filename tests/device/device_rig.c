@@ -354,6 +354,17 @@ char *rig_qmp(DeviceRig *rig, const char *command)
     return qmp_answer(rig);
 }
 
+char *rig_set(DeviceRig *rig, const char *property, const char *value)
+{
+    g_autofree char *command =
+        g_strdup_printf("{\"execute\": \"qom-set\", \"arguments\": {\"path\": "
+                        "\"/machine/peripheral/cable0\", \"property\": \"%s\", "
+                        "\"value\": %s}}",
+                        property, value);
+
+    return rig_qmp(rig, command);
+}
+
 uint64_t rig_refused(DeviceRig *rig)
 {
     char *answer =

@@ -55,6 +55,12 @@ uint8_t *rig_ram(DeviceRig *rig);
 /* A QMP command's answer, to be freed: the text of the whole JSON object. */
 char *rig_qmp(DeviceRig *rig, const char *command);
 
+/*
+ * Sets a property of the NTB device at run time; @value is JSON. Returns QMP's
+ * answer, to be freed.
+ */
+char *rig_set(DeviceRig *rig, const char *property, const char *value);
+
 /* The number of requests that the NTB device refused, as QMP shows it. */
 uint64_t rig_refused(DeviceRig *rig);
 

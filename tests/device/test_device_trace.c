@@ -60,13 +60,9 @@ static void teardown(void)
 /* Sets "trace" at run time; returns QMP's answer, to be freed. */
 static char *set_trace(DeviceRig *rig, const char *value)
 {
-    g_autofree char *command = g_strdup_printf(
-        "{\"execute\": \"qom-set\", \"arguments\": {\"path\": "
-        "\"/machine/peripheral/cable0\", \"property\": \"trace\", \"value\": "
-        "\"%s\"}}",
-        value);
+    g_autofree char *text = g_strdup_printf("\"%s\"", value);
 
-    return rig_qmp(rig, command);
+    return rig_set(rig, "trace", text);
 }
 
 static void trace_on(DeviceRig *rig)
@@ -430,10 +426,7 @@ START_TEST(every_kind_with_its_fields)
     rig_part_op(rig, 1, SWITCHTEC_OP_RESET, SWITCHTEC_STATUS_NORMAL);
 
     rig_reset(rig);
-    answer = rig_qmp(
-        rig, "{\"execute\": \"qom-set\", \"arguments\": {\"path\": "
-             "\"/machine/peripheral/cable0\", \"property\": \"enabled\", "
-             "\"value\": false}}");
+    answer = rig_set(rig, "enabled", "false");
     ck_assert(strstr(answer, "\"error\"") == NULL);
     trace_off(rig);
     check_records(expected, G_N_ELEMENTS(expected));
