@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "clu_faults.h"
+#include "clu_plan_options.h"
 #include "timed_board.h"
 
 /*
@@ -50,6 +51,20 @@ static bool has_times(const TopoPart *part)
            topo_part_has(part, "nvme.overhead");
 }
 
+/* With ioeventfd QEMU's main loop serves the doorbells of a drive. */
+static void check_ioeventfd(const TopoDevice *topo, TopoErrors *errors)
+{
+    static const char *const off[] = {"off", "no", "false", "n", NULL};
+    const char *value = clu_plan_option_value(topo->vm, "ioeventfd");
+
+    if (value && !g_strv_contains(off, value)) {
+        topo_errors_add(errors, clu_plan_option_place(topo->vm, "ioeventfd"),
+                        "%s: with ioeventfd QEMU serves doorbells at real "
+                        "times; remove it, or write ioeventfd: off",
+                        topo->path);
+    }
+}
+
 static void check_device(const CluPlanDevice *device, TopoErrors *errors)
 {
     const TopoDevice *topo = device->device;
@@ -66,6 +81,7 @@ static void check_device(const CluPlanDevice *device, TopoErrors *errors)
                         "them, or leave `vm:` out",
                         topo->path, device->type);
     }
+    check_ioeventfd(topo, errors);
     if (clu_timed_is_drive(device) && !has_times(topo->part)) {
         topo_errors_add(errors, topo->place,
                         "%s is a drive, but its part '%s' does not say how "

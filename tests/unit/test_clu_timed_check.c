@@ -55,6 +55,15 @@ static const struct {
     {"memory: 256MiB", "{name: d, part: generic-device, at: rp1}", ""},
     {"memory: 256MiB",
      "{name: d, part: quadro-k420, at: rp1, vm: {device: farside-gpu}}", ""},
+    {"memory: 256MiB",
+     "{name: d, part: optane-900p, at: rp1, vm: {device: nvme, image: 1MiB, "
+     "options: {ioeventfd: off}}}",
+     ""},
+    {"memory: 256MiB",
+     "{name: d, part: optane-900p, at: rp1, vm: {device: nvme, image: 1MiB, "
+     "options: {ioeventfd: on}}}",
+     "t.yaml:6:88: a.d: with ioeventfd QEMU serves doorbells at real times; "
+     "remove it, or write ioeventfd: off\n"},
     {"share: .", EDU,
      "t.yaml:7:17: host 'a' shares a folder of this machine, which is served "
      "in real time; remove `share`, and bring files in by `files` or `farside "
