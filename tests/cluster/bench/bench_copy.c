@@ -25,17 +25,18 @@
 
 #include <dirent.h>
 
-#define DEVICES         "/sys/bus/pci/devices"
-#define SHM_MODALIAS    "pci:v00001AF4d00001110"
-#define SHM_BAR         2
-#define WARM_UP_SECONDS 20
-#define WARM_ENOUGH     8
-#define BARS            6
+#define DEVICES      "/sys/bus/pci/devices"
+#define SHM_MODALIAS "pci:v00001AF4d00001110"
+#define SHM_BAR      2
+#define BARS         6
+#define PAGE         4096u
 
 enum {
     NTB,
     SHM,
-    WINDOWS
+    WINDOWS,
+    MEMORY = WINDOWS,
+    PLACES
 };
 
 static const char *const names[WINDOWS] = {"ntb", "shm"};
@@ -46,8 +47,42 @@ static void fail(const char *what)
     exit(EXIT_FAILURE);
 }
 
+/*
+ * Address space for two windows and a buffer of @size bytes.
+ *
+ * QEMU without KVM looks for a page in a table, at the low bits of its number.
+ * Two pages with the same bits take the entry from each other with each access,
+ * which makes a copy between them 15 times as long. The table has at least 64
+ * entries, a power of two. So no two places lie a multiple of 64 pages apart.
+ */
+static void reserve(size_t size, char **ret)
+{
+    size_t table = (size_t)64 * PAGE;
+    size_t distance = (size + table - 1) / table * table + (size_t)21 * PAGE;
+    char *space = mmap(NULL, PLACES * distance, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (space == MAP_FAILED) {
+        fail("mmap");
+    }
+    for (unsigned i = 0; i < PLACES; i++) {
+        ret[i] = space + i * distance;
+    }
+}
+
+static void *map_memory(char *place, size_t size)
+{
+    void *map = mmap(place, size, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+    if (map == MAP_FAILED) {
+        fail("mmap");
+    }
+    return map;
+}
+
 static void *map_bar(const char *device, unsigned bar, uint64_t offset,
-                     size_t size)
+                     char *place, size_t size)
 {
     char path[PATH_MAX];
     void *map;
@@ -58,8 +93,8 @@ static void *map_bar(const char *device, unsigned bar, uint64_t offset,
     if (fd < 0) {
         fail(path);
     }
-    map =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+    map = mmap(place, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
+               (off_t)offset);
     if (map == MAP_FAILED) {
         fail(path);
     }
@@ -67,9 +102,10 @@ static void *map_bar(const char *device, unsigned bar, uint64_t offset,
     return map;
 }
 
-/* Maps @size bytes from @address on. NULL if no BAR of @device contains them.
- */
-static void *map_at(const char *device, uint64_t address, size_t size)
+/* Maps @size bytes from @address on at @place. NULL if no BAR of @device
+ * contains them. */
+static void *map_at(const char *device, uint64_t address, char *place,
+                    size_t size)
 {
     char path[PATH_MAX];
     void *map = NULL;
@@ -87,7 +123,7 @@ static void *map_at(const char *device, uint64_t address, size_t size)
             break;
         }
         if (last > first && address >= first && address + size - 1 <= last) {
-            map = map_bar(device, bar, address - first, size);
+            map = map_bar(device, bar, address - first, place, size);
         }
     }
     fclose(file);
@@ -110,7 +146,8 @@ static bool is_shm(const char *device)
     return strcmp(alias, SHM_MODALIAS) == 0;
 }
 
-static void map_windows(uint64_t address, size_t size, volatile void **ret)
+static void map_windows(uint64_t address, size_t size, char **places,
+                        volatile void **ret)
 {
     DIR *devices = opendir(DEVICES);
     const struct dirent *entry;
@@ -123,10 +160,10 @@ static void map_windows(uint64_t address, size_t size, volatile void **ret)
             continue;
         }
         if (!ret[NTB]) {
-            ret[NTB] = map_at(entry->d_name, address, size);
+            ret[NTB] = map_at(entry->d_name, address, places[NTB], size);
         }
         if (!ret[SHM] && is_shm(entry->d_name)) {
-            ret[SHM] = map_bar(entry->d_name, SHM_BAR, 0, size);
+            ret[SHM] = map_bar(entry->d_name, SHM_BAR, 0, places[SHM], size);
         }
     }
     closedir(devices);
@@ -198,32 +235,6 @@ static double time_copy(volatile void *to, const volatile void *from,
     return now() - start;
 }
 
-/*
- * QEMU without KVM traps the first writes to a page, because the page may
- * contain code, and stops doing so after a second or two. Writes until then:
- * until a copy takes about as long as one within memory.
- */
-static void warm_up(volatile void *window, const uint64_t *memory, size_t size)
-{
-    uint64_t *other = malloc(size);
-    double end = now() + WARM_UP_SECONDS;
-    double usual = WARM_UP_SECONDS;
-    unsigned in_a_row = 0;
-
-    if (!other) {
-        fail("malloc");
-    }
-    memset(other, 1, size);
-    while (in_a_row < WARM_ENOUGH && now() < end) {
-        double time = time_copy(other, memory, size);
-
-        usual = time < usual ? time : usual;
-        time = time_copy(window, memory, size);
-        in_a_row = time < 2 * usual ? in_a_row + 1 : 0;
-    }
-    free(other);
-}
-
 static int compare(const void *a, const void *b)
 {
     const double *x = a, *y = b;
@@ -267,6 +278,7 @@ int main(int argc, char **argv)
 {
     volatile void *windows[WINDOWS] = {NULL};
     uint64_t address, *memory;
+    char *places[PLACES];
     unsigned repeats;
     size_t size;
 
@@ -277,18 +289,15 @@ int main(int argc, char **argv)
     address = strtoull(argv[1], NULL, 0);
     size = strtoul(argv[2], NULL, 0);
     repeats = (unsigned)strtoul(argv[3], NULL, 0);
-    if (size == 0 || size % 4096 || repeats == 0) {
+    if (size == 0 || size % PAGE || repeats == 0) {
         fputs("bench-copy: SIZE is in pages, REPEATS is 1 at least\n", stderr);
         return 2;
     }
-    memory = malloc(size);
-    if (!memory) {
-        fail("malloc");
-    }
-    map_windows(address, size, windows);
+    reserve(size, places);
+    memory = map_memory(places[MEMORY], size);
+    map_windows(address, size, places, windows);
     for (unsigned i = 0; i < WINDOWS; i++) {
         check(windows[i], names[i], memory, size, i + 1);
-        warm_up(windows[i], memory, size);
     }
     measure(windows, memory, size, repeats, false);
     measure(windows, memory, size, repeats, true);
