@@ -42,8 +42,18 @@ audit() { # HOST FILE
         sed 's/ 0x[0-9a-f]*\(...\)$/ \1/' >"$2" && [ -s "$2" ]
 }
 
-audit_once() { # HOST
-    [ -s "$FARSIDE_RUN/audit.$1" ] || audit "$1" "$FARSIDE_RUN/audit.$1"
+losses() { # HOST
+    within "$1" 10000 "sed -n 's/^lost //p' $dl/*/stats"
+}
+
+# The tables as they are while the hosts are connected. If a host or the cable goes
+# meanwhile, some entries may be closed already, and the next attempt reads them.
+tables() {
+    local lost
+    [ ! -e "$FARSIDE_RUN/tables" ] || return 0
+    lost=$(both losses) && audit lender "$FARSIDE_RUN/audit.lender" &&
+        audit borrower "$FARSIDE_RUN/audit.borrower" && both connected &&
+        [ "$(both losses)" = "$lost" ] && touch "$FARSIDE_RUN/tables"
 }
 
 # Linux waits 60 s for a drive that does not answer after a Function Level Reset.
@@ -92,7 +102,7 @@ step() {
 attempt() { # NUMBER
     step "the modules are loaded" both load &&
         step "the hosts are connected" both connected &&
-        step "the tables are read" both audit_once &&
+        step "the tables are read" tables &&
         step "the drive is lent" lend &&
         step "the drive is borrowed" borrow &&
         step "the drive is written" write "$1" &&
