@@ -19,6 +19,9 @@ blocks=64
 # time-outs of its driver count.
 patience=15000
 ! has 'target: lender.disk' || patience=100000
+# These reset the drive. If it does not answer then, Linux doubles its waits until they
+# are 65.5 s in all, and a long timer may come an eighth too late.
+reset=90000
 written=
 
 both() {
@@ -56,9 +59,8 @@ tables() {
         [ "$(both losses)" = "$lost" ] && touch "$FARSIDE_RUN/tables"
 }
 
-# Linux waits 60 s for a drive that does not answer after a Function Level Reset.
 lend() {
-    within lender 70000 'lendctl list | grep -q "^10000 " || lendctl add 0000:00:04.0
+    within lender $reset 'lendctl list | grep -q "^10000 " || lendctl add 0000:00:04.0
         lendctl list | grep -q "^10000 .* available" || lendctl available 10000'
 }
 
@@ -88,7 +90,7 @@ same() { # HOST
 
 give_back() {
     within borrower 70000 'lendctl return 10000' &&
-        within lender 60000 'lendctl unavailable 10000' &&
+        within lender $reset 'lendctl unavailable 10000' &&
         until_true lender 20000 '[ -b /dev/nvme0n1 ]'
 }
 
@@ -129,7 +131,7 @@ is_gone() { # HOST
 undo() {
     within borrower 70000 'lendctl list 2>/dev/null | grep -q "^10000 .*here" &&
         lendctl return --force 10000' >/dev/null
-    within lender 70000 'lendctl list 2>/dev/null | grep -q "^10000 .* available" &&
+    within lender $reset 'lendctl list 2>/dev/null | grep -q "^10000 .* available" &&
         lendctl unavailable 10000' >/dev/null
 }
 
