@@ -146,6 +146,18 @@ static bool has_panicked(JsonNode *status)
     return false;
 }
 
+static void keep_consoles(Run *run);
+
+/* The machines end with their `up`, so this is the last time to see whether a
+ * kernel has reported why it does not go on. */
+static void find_late(Run *run, int64_t now_ns)
+{
+    run->is_late = now_ns > run->until_ns;
+    if (run->is_late && run->is_booting) {
+        keep_consoles(run);
+    }
+}
+
 /* True if a child has to end, because its time is over. */
 static bool is_over(void *owner)
 {
@@ -158,7 +170,7 @@ static bool is_over(void *owner)
     } else if (run->until_ns > 0) {
         status = ask_status(run);
         run->is_broken = !run->is_booting && has_panicked(status);
-        run->is_late = time_of(status) > run->until_ns;
+        find_late(run, time_of(status));
     }
     return run->is_slow || run->is_late || run->is_broken;
 }
@@ -208,8 +220,10 @@ static int boot_with_faults(Run *run, char **sets)
     run->until_ns = exp_schedule_end_ns(run->schedule) + BOOT_NS;
     run->is_booting = true;
     status = boot(run, run->name, log, sets);
+    if (!run->is_late) {
+        find_late(run, ask_time(run));
+    }
     run->is_booting = false;
-    run->is_late = run->is_late || ask_time(run) > run->until_ns;
     return run->is_late ? CMD_DIFFERENT : status;
 }
 
@@ -542,7 +556,19 @@ static void check_hosts(Run *run)
 
 /* ---- All of it ---------------------------------------------------------- */
 
-/* The cluster is not up. It has ended, and `up` has printed the reason. */
+static void keep_consoles(Run *run)
+{
+    const GPtrArray *hosts = run->explore->description->hosts;
+
+    for (unsigned i = 0; i < hosts->len; i++) {
+        keep_console(run, hosts->pdata[i]);
+    }
+}
+
+/*
+ * The cluster is not up. Either it has ended, and `up` has printed the reason,
+ * or `up` was ended because it is late, and the machines still run.
+ */
 static void judge_start(Run *run)
 {
     g_autofree char *output = place(run, "up");
@@ -575,15 +601,11 @@ static void judge_start(Run *run)
 
 static void run_started(Run *run, const char *schedule)
 {
-    const GPtrArray *hosts = run->explore->description->hosts;
-
     run_script(run, schedule);
     if (!g_atomic_int_get(&run->explore->is_stopped) && !run->is_slow) {
         check_hosts(run);
     }
-    for (unsigned i = 0; i < hosts->len; i++) {
-        keep_console(run, hosts->pdata[i]);
-    }
+    keep_consoles(run);
 }
 
 /* The changes of the description for this schedule, to be freed. */
