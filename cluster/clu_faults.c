@@ -322,7 +322,6 @@ bool clu_faults_may_lose(const void *packet)
     case FARSIDE_WIRE_WRITE:
     case FARSIDE_WIRE_COMPLETION:
     case FARSIDE_WIRE_DOORBELL:
-    case FARSIDE_WIRE_MESSAGE:
         return true;
     default:
         return false;

@@ -54,7 +54,8 @@ GArray *clu_faults_steps(const CluPlan *plan);
 
 /*
  * True if a link that is down loses the message @packet of an NTB: it is a TLP.
- * No hardware has the messages by which two NTBs talk about their link.
+ * The message registers and the control blocks are in the switch, and no
+ * hardware has the messages by which two NTBs talk about their link.
  */
 bool clu_faults_may_lose(const void *packet);
 

@@ -18,6 +18,9 @@
 #define CMB_BAR   0xe8010000ull /* the controller's registers */
 #define CMB_BAR2  0xe8100000ull /* its memory */
 
+/* A machine that gets little of the processors' time answers late. */
+#define PATIENT "completion-timeout=60000"
+
 struct DevicePair {
     DeviceRig *lender;
     DeviceRig *borrower;
@@ -85,8 +88,8 @@ static DevicePair *make(const char *drive, const char *const *lender,
         path = g_strconcat(rig_link_path(pair->lender), ".cable", NULL);
         pair->cable = cable_new(path, rig_link_path(pair->lender));
     }
-    pair->borrower =
-        rig_new_with(path ? path : rig_link_path(pair->lender), "", borrower);
+    pair->borrower = rig_new_with(path ? path : rig_link_path(pair->lender),
+                                  PATIENT, borrower);
     rig_wait_link(pair->lender, 0, true);
     rig_wait_link(pair->borrower, 1, true);
     rig_pci_write(pair->lender, PAIR_NVME_DEVFN, 0x10, (uint32_t)PAIR_NVME_BAR);
@@ -98,18 +101,18 @@ static DevicePair *make(const char *drive, const char *const *lender,
 
 DevicePair *pair_new(const char *drive, const char *const *arguments)
 {
-    return make(drive, NULL, arguments, "", false);
+    return make(drive, NULL, arguments, PATIENT, false);
 }
 
 DevicePair *pair_new_with_cable(const char *drive, const char *const *lender,
                                 const char *const *borrower)
 {
-    return make(drive, lender, borrower, "", true);
+    return make(drive, lender, borrower, PATIENT, true);
 }
 
 DevicePair *pair_new_checking(const char *drive, const char *const *lender)
 {
-    return make(drive, lender, NULL, "check-requester=on", false);
+    return make(drive, lender, NULL, PATIENT ",check-requester=on", false);
 }
 
 void pair_free(DevicePair *pair)

@@ -179,6 +179,29 @@ START_TEST(messages_follow_the_map)
 }
 END_TEST
 
+/* Linux's driver says once that its partition was reset, link or not. */
+START_TEST(a_message_needs_no_link)
+{
+    struct farside_wire_link state = {.up = 0};
+    struct farside_wire_doorbell bell = {.bits = 1};
+    struct farside_wire_message m = {.index = 0, .value = 4};
+
+    far_end_connect();
+    rig_write(rig, DBMSG + 0x1060, 4, 4);
+    rig_peer_send(peer, FARSIDE_WIRE_LINK, &state, sizeof(state));
+    rig_wait_link(rig, 0, false);
+    rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
+    rig_peer_send(peer, FARSIDE_WIRE_MESSAGE, &m, sizeof(m));
+    rig_wait_for(rig, DBMSG + 0x1088, 8, 0x0001000100000004ull);
+    ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1010, 8), 0);
+
+    rig_write(rig, DBMSG + 0x1068, 4, 5);
+    memcpy(&m, rig_peer_receive(peer, FARSIDE_WIRE_MESSAGE)->body, sizeof(m));
+    ck_assert_uint_eq(m.index, 0);
+    ck_assert_uint_eq(m.value, 5);
+}
+END_TEST
+
 START_TEST(window_is_the_memory_of_the_peer)
 {
     uint8_t *ram;
@@ -722,6 +745,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, notices_are_acknowledged);
     tcase_add_test(tcase, doorbells_cross_both_ways);
     tcase_add_test(tcase, messages_follow_the_map);
+    tcase_add_test(tcase, a_message_needs_no_link);
     tcase_add_test(tcase, window_is_the_memory_of_the_peer);
     tcase_add_test(tcase, direct_window_has_its_size);
     tcase_add_test(tcase, windows_close_with_the_link);
