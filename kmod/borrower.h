@@ -106,12 +106,14 @@ struct borrower_loan {
 	u8 config[DLEND_CFG_SPACE];	/* image of the configuration space */
 	u64 live;			/* bit n: the lender is asked for dword n */
 	u32 lenders[DLEND_CFG_SIZE / 4];	/* bits that the lender may change */
+	unsigned int msix;		/* offset of the MSI-X capability; 0 if none */
 	unsigned int aer;		/* offset of Advanced Error Reporting; 0 if none */
 	struct borrower_bar bars[DLEND_BARS];
 	struct borrower_write writes[64];	/* write n is at n modulo 64 */
 	u32 written, sent;		/* number of writes so far, and of those sent */
 	unsigned long sending;		/* bit 0: somebody sends a write now */
-	struct work_struct send;
+	u64 silent_since;	/* ns; first try of a write that had no answer, or 0 */
+	struct delayed_work send;
 
 	/* DMA. */
 	struct dlend_export *dma_export;

@@ -14,7 +14,10 @@
  *	read	with interrupts off asks the lender for READ_OFF_US at most, and is then
  *		answered from the image.
  *
- * With interrupts on, a read that the lender does not answer returns all ones.
+ * With interrupts on, an access waits while the lender stands still. A driver's next access
+ * may be one of a BAR, which does not wait for the lender's CPUs, and must not pass a write
+ * that sets Bus Master Enable. A read that the lender does not answer returns all ones for
+ * the bits that only the lender knows.
  */
 #include <linux/pci.h>
 #include <linux/preempt.h>
@@ -28,6 +31,13 @@
 
 /* Longest wait of a write with interrupts on for those that were written before it. */
 #define DRAIN_NS (1000 * NSEC_PER_MSEC)
+
+/* Longest wait for a lender that stands still, which is lost earlier by default. */
+#define STILL_NS (3000 * NSEC_PER_MSEC)
+
+/* The work sends a write that has no answer again after this pause, and for so long. */
+#define AGAIN_MS 20
+#define WRITE_NS (5000 * NSEC_PER_MSEC)
 
 #define BAR_END (PCI_BASE_ADDRESS_0 + 4 * DLEND_BARS)
 
@@ -57,8 +67,9 @@ static bool in_a_hurry(void)
 	return irqs_disabled() || in_interrupt();
 }
 
-static u32 ask(struct borrower_loan *loan, u16 op, int at, int size, u32 value,
-	       unsigned int timeout_us, bool *ok)
+/* Return: 0 with @answer set, or the error of the call. */
+static int ask(struct borrower_loan *loan, u16 op, int at, int size, u32 value,
+	       unsigned int timeout_us, u32 *answer)
 {
 	struct dlend_msg_cfg req = {
 		.fdid = cpu_to_le32(loan->fdid),
@@ -67,17 +78,15 @@ static u32 ask(struct borrower_loan *loan, u16 op, int at, int size, u32 value,
 		.size = cpu_to_le16(size),
 		.value = cpu_to_le32(value),
 	};
-	struct dlend_msg_cfg_answer answer;
+	struct dlend_msg_cfg_answer got;
 	int ret;
 
-	ret = dlend_call_polled(loan->peer, op, &req, sizeof(req), &answer,
-				sizeof(answer), timeout_us);
-	*ok = ret == sizeof(answer);
-	if (!*ok) {
-		atomic64_inc(&borrower_counts.config_failed);
-		return ~0;
-	}
-	return le32_to_cpu(answer.value);
+	ret = dlend_call_polled(loan->peer, op, &req, sizeof(req), &got, sizeof(got),
+				timeout_us);
+	if (ret != sizeof(got))
+		return ret < 0 ? ret : -EPROTO;
+	*answer = le32_to_cpu(got.value);
+	return 0;
 }
 
 /* Return: the bits of the dword @at that the lender may change. */
@@ -101,61 +110,171 @@ static u32 merge(struct borrower_loan *loan, int at, u32 dword)
 	return (dword & lenders) | (image & ~lenders);
 }
 
-/* Sends the oldest write of the queue. Return: false if the queue is empty. */
+/* Return: the bits of the dword @at that change only when this node writes them. */
+static u32 own_bits(const struct borrower_loan *loan, int at)
+{
+	if (at == (PCI_COMMAND & ~3))
+		return 0xffff;
+	return loan->msix && at == loan->msix ? loan->lenders[at / 4] : 0;
+}
+
+/*
+ * Return: the dword @at of the image, in which the own bits are as after the writes that
+ * wait. A kernel that reads, changes and writes them must not lose the change before.
+ * config_lock is held.
+ */
+static u32 expected(const struct borrower_loan *loan, int at)
+{
+	u32 image = get_unaligned_le32(loan->config + at);
+	u32 own = own_bits(loan, at);
+	u8 bytes[4];
+	u32 i;
+
+	put_unaligned_le32(image, bytes);
+	for (i = loan->sent; own && i != loan->written; i++) {
+		const struct borrower_write *write =
+			&loan->writes[i % ARRAY_SIZE(loan->writes)];
+		u8 value[4];
+
+		if ((write->at & ~3) != at)
+			continue;
+		put_unaligned_le32(write->value, value);
+		memcpy(bytes + (write->at & 3), value, write->size);
+	}
+	return (get_unaligned_le32(bytes) & own) | (image & ~own);
+}
+
+/*
+ * Return: the dword of a read that nobody answers: all ones (PCIe 5.0 s2.3.2), but not for
+ * what is known here, or the kernel would write them back. It also takes the size of the
+ * MSI-X table from the capability without a check (msix_capability_init()), and masks its
+ * entries: beyond the end of the BAR, a window may lead to other functions. Of a function
+ * that is gone the header has ones only.
+ */
+static u32 unanswered(struct borrower_loan *loan, int at)
+{
+	bool dead = READ_ONCE(loan->dead);
+	unsigned long flags;
+	u32 dword, ones;
+
+	if (at >= DLEND_CFG_SIZE || (dead && at < PCI_STD_HEADER_SIZEOF))
+		return ~0;
+	spin_lock_irqsave(&loan->config_lock, flags);
+	ones = lenders_bits(loan, at);
+	if (!dead)
+		ones &= ~own_bits(loan, at);
+	dword = expected(loan, at) | ones;
+	spin_unlock_irqrestore(&loan->config_lock, flags);
+	return dword;
+}
+
+/*
+ * Return: whether the oldest write, which the lender has not answered, is sent again. The
+ * driver is not told of a write that is lost, so that is the end of a long silence only.
+ */
+static bool is_sent_again(struct borrower_loan *loan, int err)
+{
+	u64 now = ktime_get_mono_fast_ns();
+
+	if (err != -ETIMEDOUT || READ_ONCE(loan->dead))
+		return false;
+	if (!loan->silent_since)
+		loan->silent_since = now;
+	return now - loan->silent_since < WRITE_NS;
+}
+
+/*
+ * Sends the oldest write of the queue. The caller has "sending".
+ * Return: false if it must be sent again.
+ */
 static bool send_one(struct borrower_loan *loan)
 {
 	struct borrower_write write;
 	unsigned long flags;
 	u32 value;
-	bool ok;
-	int at;
+	int at, err;
 
 	spin_lock_irqsave(&loan->config_lock, flags);
 	if (loan->sent == loan->written) {
 		spin_unlock_irqrestore(&loan->config_lock, flags);
-		return false;
+		return true;
 	}
 	write = loan->writes[loan->sent % ARRAY_SIZE(loan->writes)];
 	spin_unlock_irqrestore(&loan->config_lock, flags);
 
-	value = ask(loan, DLEND_OP_CFG_WRITE, write.at, write.size, write.value, 0, &ok);
+	err = ask(loan, DLEND_OP_CFG_WRITE, write.at, write.size, write.value, 0, &value);
+	if (err && is_sent_again(loan, err))
+		return false;
+	loan->silent_since = 0;
+	if (err)
+		atomic64_inc(&borrower_counts.config_failed);
 	at = write.at & ~3;
 	spin_lock_irqsave(&loan->config_lock, flags);
-	if (ok)
+	if (!err)
 		put_unaligned_le32(merge(loan, at, value), loan->config + at);
 	WRITE_ONCE(loan->sent, loan->sent + 1);
 	spin_unlock_irqrestore(&loan->config_lock, flags);
 	return true;
 }
 
-/*
- * Sends the queue until write @upto was sent, or until @end and the time of one call: each
- * write may wait for a lender whose heart beats and that does not answer. The work sends
- * the rest. Interrupts are on.
- */
-static void drain(struct borrower_loan *loan, u32 upto, u64 end)
+/* Waits while the lender stands still, until @end. Interrupts are on. */
+static void await_lender(struct borrower_loan *loan, u64 end)
 {
+	while (dlend_peer_stands_still(loan->peer) && !READ_ONCE(loan->dead) &&
+	       ktime_get_mono_fast_ns() < end)
+		cpu_relax();
+}
+
+static void send_after(struct borrower_loan *loan, unsigned int ms)
+{
+	mod_delayed_work(system_highpri_wq, &loan->send, msecs_to_jiffies(ms));
+}
+
+/*
+ * Sends the queue until write @upto was sent, or for DRAIN_NS and the time of one call: each
+ * write may wait for a lender whose heart beats and that does not answer. If @waits, the time
+ * for which the lender stands still does not count. The work sends the rest. Interrupts are
+ * on. Return: whether all were sent.
+ */
+static bool drain(struct borrower_loan *loan, u32 upto, bool waits)
+{
+	u64 begin = ktime_get_mono_fast_ns(), end = begin + DRAIN_NS;
+
 	while ((s32)(READ_ONCE(loan->sent) - upto) < 0) {
+		bool again = false;
+
 		if (ktime_get_mono_fast_ns() > end) {
-			queue_work(system_highpri_wq, &loan->send);
-			return;
+			send_after(loan, 0);
+			return false;
 		}
 		if (!test_and_set_bit_lock(0, &loan->sending)) {
-			send_one(loan);
+			again = !send_one(loan);
 			clear_bit_unlock(0, &loan->sending);
 		} else {
 			cpu_relax();
 		}
+		if (again && !waits) {
+			send_after(loan, AGAIN_MS);
+			return false;
+		}
+		if (again) {
+			await_lender(loan, begin + STILL_NS);
+			end = ktime_get_mono_fast_ns() + DRAIN_NS;
+			waits = false;
+		}
 	}
+	return true;
 }
 
 static void send_work(struct work_struct *work)
 {
-	struct borrower_loan *loan = container_of(work, struct borrower_loan, send);
+	struct borrower_loan *loan =
+		container_of(to_delayed_work(work), struct borrower_loan, send);
 	u32 upto;
 
 	while ((s32)((upto = READ_ONCE(loan->written)) - READ_ONCE(loan->sent)) > 0) {
-		drain(loan, upto, ktime_get_mono_fast_ns() + DRAIN_NS);
+		if (!drain(loan, upto, false))
+			break;
 		cond_resched();
 	}
 }
@@ -181,9 +300,9 @@ static void write_later(struct borrower_loan *loan, int at, int size, u32 value)
 		return;
 	}
 	if (in_a_hurry())
-		queue_work(system_highpri_wq, &loan->send);
+		send_after(loan, 0);
 	else
-		drain(loan, number, ktime_get_mono_fast_ns() + DRAIN_NS);
+		drain(loan, number, true);
 }
 
 /* Return: whether all writes were sent; with interrupts off after a short wait only. */
@@ -192,7 +311,7 @@ static bool writes_are_sent(struct borrower_loan *loan)
 	u64 end;
 
 	if (!in_a_hurry())
-		drain(loan, READ_ONCE(loan->written), ktime_get_mono_fast_ns() + DRAIN_NS);
+		drain(loan, READ_ONCE(loan->written), true);
 	end = ktime_get_mono_fast_ns() + READ_OFF_US * NSEC_PER_USEC;
 	while (READ_ONCE(loan->sent) != READ_ONCE(loan->written)) {
 		if (ktime_get_mono_fast_ns() > end)
@@ -206,17 +325,27 @@ static bool writes_are_sent(struct borrower_loan *loan)
 static bool read_live(struct borrower_loan *loan, int at, u32 *dword)
 {
 	bool off = in_a_hurry(), ok = false;
+	unsigned int limit = off ? READ_OFF_US : 0;
 	unsigned long flags;
+	int err;
 
 	atomic64_inc(&borrower_counts.config_reads);
-	if (writes_are_sent(loan))
-		*dword = ask(loan, DLEND_OP_CFG_READ, at, 4, 0, off ? READ_OFF_US : 0, &ok);
+	if (writes_are_sent(loan)) {
+		err = ask(loan, DLEND_OP_CFG_READ, at, 4, 0, limit, dword);
+		if (err == -ETIMEDOUT && !off && dlend_peer_stands_still(loan->peer)) {
+			await_lender(loan, ktime_get_mono_fast_ns() + STILL_NS);
+			err = ask(loan, DLEND_OP_CFG_READ, at, 4, 0, limit, dword);
+		}
+		ok = !err;
+	}
+	if (!ok)
+		atomic64_inc(&borrower_counts.config_failed);
 	if (!ok && !off)
 		return false;
 	spin_lock_irqsave(&loan->config_lock, flags);
 	if (ok)
 		put_unaligned_le32(merge(loan, at, *dword), loan->config + at);
-	*dword = get_unaligned_le32(loan->config + at);
+	*dword = expected(loan, at);
 	spin_unlock_irqrestore(&loan->config_lock, flags);
 	return true;
 }
@@ -232,15 +361,17 @@ static int config_read(struct pci_bus *bus, unsigned int devfn, int where,
 	*value = ~0;
 	if (!loan || devfn != loan->devfn)
 		return PCIBIOS_DEVICE_NOT_FOUND;
-	if (where + size > DLEND_CFG_SPACE || READ_ONCE(loan->dead))
+	if (where + size > DLEND_CFG_SPACE)
 		return PCIBIOS_SUCCESSFUL;
-	if (where < DLEND_CFG_SIZE && loan->live & BIT_ULL(where / 4)) {
+	if (READ_ONCE(loan->dead)) {
+		dword = unanswered(loan, at);
+	} else if (where < DLEND_CFG_SIZE && loan->live & BIT_ULL(where / 4)) {
 		if (!read_live(loan, at, &dword)) {
 			/* A driver that takes the ones for a value fails for no clear reason. */
 			if (!READ_ONCE(loan->dead))
-				pr_warn_ratelimited("dl_borrower: device %x: node %u does not answer, and configuration register %#x reads as all ones\n",
+				pr_warn_ratelimited("dl_borrower: device %x: node %u does not answer, and configuration register %#x has ones for what only that node knows\n",
 						    loan->fdid, dlend_peer_node(loan->peer), at);
-			return PCIBIOS_SUCCESSFUL;
+			dword = unanswered(loan, at);
 		}
 	} else {
 		spin_lock_irqsave(&loan->config_lock, flags);
@@ -321,6 +452,7 @@ static void choose_lenders_bits(struct borrower_loan *loan)
 	while (at >= PCI_STD_HEADER_SIZEOF && bits[at / 4] == ~0) {
 		bits[at / 4] = 0xffff0000;
 		if (loan->config[at] == PCI_CAP_ID_MSIX) {
+			loan->msix = at;
 			bits[at / 4] = (PCI_MSIX_FLAGS_ENABLE |
 					PCI_MSIX_FLAGS_MASKALL) << 16;
 			bits[at / 4 + 1] = 0;
@@ -352,12 +484,12 @@ void borrower_config_init(struct borrower_loan *loan)
 			put_unaligned_le32(upper_32_bits(bar->phys), at + 4);
 	}
 	choose_lenders_bits(loan);
-	INIT_WORK(&loan->send, send_work);
+	INIT_DELAYED_WORK(&loan->send, send_work);
 }
 
 void borrower_config_stop(struct borrower_loan *loan)
 {
-	cancel_work_sync(&loan->send);
+	cancel_delayed_work_sync(&loan->send);
 }
 
 /* Some devices need seconds for a reset. */
@@ -374,7 +506,9 @@ int dlend_guest_reset(struct pci_dev *pdev)
 	req.fdid = cpu_to_le32(loan->fdid);
 	req.loan = cpu_to_le32(loan->number);
 	/* All earlier writes to the configuration space must have reached the lender. */
-	flush_work(&loan->send);
+	flush_delayed_work(&loan->send);
+	if (READ_ONCE(loan->sent) != READ_ONCE(loan->written))
+		return -ETIMEDOUT;
 	ret = dlend_call(loan->peer, DLEND_OP_RESET, &req, sizeof(req), NULL, 0,
 			 RESET_TIMEOUT_MS);
 	return min(ret, 0);

@@ -385,6 +385,16 @@ int dlend_call_polled(struct dlend_peer *peer, u16 op, const void *req,
 		      unsigned int timeout_us);
 
 /**
+ * dlend_peer_stands_still() - tell whether polled calls to a peer fail at once
+ * @peer: the peer
+ *
+ * Context: Any context but an NMI; interrupts may be off.
+ * Return: true from an -ETIMEDOUT of dlend_call_polled() with @timeout_us 0 until the peer's
+ * next heartbeat, or until the peer is lost.
+ */
+bool dlend_peer_stands_still(struct dlend_peer *peer);
+
+/**
  * struct dlend_window_desc - describes a range that a node has exported
  * @window: number of the first window of the importer's adapter that leads to it
  * @reserved: 0

@@ -159,7 +159,7 @@ enum dlend_counter {
 	DLEND_COUNT_CALLS,
 	DLEND_COUNT_CALLS_POLLED,
 	DLEND_COUNT_TIMEOUTS,
-	DLEND_COUNT_SKIPPED,	/* polled calls that failed at once: peer_stands_still() */
+	DLEND_COUNT_SKIPPED,	/* polled calls that failed at once: dlend_peer_stands_still() */
 	DLEND_COUNT_SERVED,
 	DLEND_COUNT_REFUSED,	/* requests that are malformed or have no handler */
 	DLEND_COUNT_STALE,	/* requests of another session */

@@ -376,14 +376,20 @@ static u64 beat_mark(struct dlend_peer *peer)
 }
 
 /*
- * Return: whether a polled call timed out and the peer's heartbeat has not come since.
- * A driver that repeats such calls would keep a CPU busy for poll_timeout_us each time,
- * until our own heartbeat finds out that the peer is lost.
+ * A driver that repeats calls to such a peer would keep a CPU busy for poll_timeout_us each
+ * time, until our own heartbeat finds out that the peer is lost.
  */
-static bool peer_stands_still(struct dlend_peer *peer)
+bool dlend_peer_stands_still(struct dlend_peer *peer)
 {
-	return READ_ONCE(peer->mailbox.unanswered) == beat_mark(peer);
+	bool still;
+
+	if (!dlend_peer_enter(peer))
+		return false;
+	still = READ_ONCE(peer->mailbox.unanswered) == beat_mark(peer);
+	dlend_peer_exit(peer);
+	return still;
 }
+EXPORT_SYMBOL_GPL(dlend_peer_stands_still);
 
 /* Return: a slot of polled calls, -ENOTCONN, or -ETIMEDOUT after @end. */
 static int poll_slot(struct dlend_peer *peer, u64 end)
@@ -437,7 +443,7 @@ int dlend_call_polled(struct dlend_peer *peer, u16 op, const void *req,
 		return -EMSGSIZE;
 	if (!dlend_peer_enter(peer))
 		return -ENOTCONN;
-	if (peer_stands_still(peer)) {
+	if (dlend_peer_stands_still(peer)) {
 		dlend_count(peer, DLEND_COUNT_SKIPPED);
 		dlend_peer_exit(peer);
 		return -ETIMEDOUT;

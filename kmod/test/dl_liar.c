@@ -29,6 +29,7 @@ MODULE_PARM_DESC(bdf, "domain << 16 | bus << 8 | devfn of the function whose BAR
 
 #define DRIVE_CLASS 0x010802
 #define BAR_SIZE SZ_16K
+#define TABLE_SIZE 64 /* entries of the MSI-X table, less 1 */
 
 /* A slow lender takes this long for a request. */
 #define SLOW_MS 200
@@ -85,6 +86,7 @@ enum lie {
 	EXTENDED_TWICE,
 	EXTENDED_NOTHING,
 	SLOW,
+	SILENT,
 	LIES,
 };
 
@@ -128,13 +130,14 @@ static const char *const names[LIES] = {
 	[EXTENDED_TWICE] = "extended-twice",
 	[EXTENDED_NOTHING] = "extended-nothing",
 	[SLOW] = "slow",
+	[SILENT] = "silent",
 };
 
 /* Serializes the lies, and guards all below. */
 static DEFINE_MUTEX(mutex);
 static enum lie lie;
 static struct dlend_why why;
-static bool slow;
+static bool slow, silent;
 static int result;
 static u8 config[DLEND_CFG_SPACE];
 static struct pci_dev *pdev;
@@ -188,7 +191,7 @@ static void tell_truth(void)
 	capability(PM, PCI_CAP_ID_PM, MSIX);
 	put16(PM + PCI_PM_PMC, 3);
 	capability(MSIX, PCI_CAP_ID_MSIX, EXPRESS);
-	put16(MSIX + PCI_MSIX_FLAGS, 64);
+	put16(MSIX + PCI_MSIX_FLAGS, TABLE_SIZE);
 	put32(MSIX + PCI_MSIX_TABLE, SZ_8K);
 	put32(MSIX + PCI_MSIX_PBA, SZ_8K + SZ_4K);
 	capability(EXPRESS, PCI_CAP_ID_EXP, VENDOR);
@@ -366,6 +369,7 @@ static int op_attach(struct dlend_peer *peer, const void *data, size_t len, void
 	}
 	answer->dma_bus = cpu_to_le64(dma);
 	answer->msi_bus = req->msi.addr;
+	answer->live = cpu_to_le64(BIT_ULL(PCI_COMMAND / 4) | BIT_ULL(MSIX / 4));
 	export = dlend_export(peer, addr, size, DLEND_WINDOW_LUT, &answer->bars[0]);
 	if (IS_ERR(export)) {
 		int err = PTR_ERR(export);
@@ -392,6 +396,8 @@ static int op_config(struct dlend_peer *peer, const void *data, size_t len, void
 	struct dlend_msg_cfg_answer *answer = resp;
 	unsigned int at = le16_to_cpu(req->offset) & (DLEND_CFG_SPACE - 4);
 
+	if (READ_ONCE(silent))
+		return -EIO;
 	if (READ_ONCE(slow))
 		mdelay(SLOW_MS);
 	answer->value = cpu_to_le32(get_unaligned_le32(config + at));
@@ -428,17 +434,13 @@ static const struct dlend_op ops[] = {
  * not wait for it. One with interrupts on waits for those before it, but not for ever.
  * Return: 0, or -ETIME with @why set.
  */
-static int write_slowly(const struct dlend_loan_info *info)
+static int write_slowly(struct pci_dev *here)
 {
-	struct pci_dev *here = pci_get_domain_bus_and_slot(info->domain, info->bus,
-							   info->devfn);
 	ktime_t start = ktime_get();
 	unsigned long flags;
-	int i, err = 0;
 	s64 took;
+	int i;
 
-	if (!here)
-		return dlend_why_set(&why, -ENODEV, "there is no function");
 	WRITE_ONCE(slow, true);
 	local_irq_save(flags);
 	for (i = 0; i < SLOW_WRITES; i++)
@@ -448,7 +450,40 @@ static int write_slowly(const struct dlend_loan_info *info)
 	took = ktime_ms_delta(ktime_get(), start);
 	WRITE_ONCE(slow, false);
 	if (took > SLOW_LIMIT_MS)
-		err = dlend_why_set(&why, -ETIME, "a write took %lld ms", took);
+		return dlend_why_set(&why, -ETIME, "a write took %lld ms", took);
+	return 0;
+}
+
+/*
+ * No lie: the lender does not answer reads. What only it knows reads as ones, but the MSI-X
+ * table keeps its size, or the kernel would write beyond the end of the BAR.
+ * Return: 0, or -EIO with @why set.
+ */
+static int read_nothing(struct pci_dev *here)
+{
+	u16 status, control;
+
+	WRITE_ONCE(silent, true);
+	pci_read_config_word(here, PCI_STATUS, &status);
+	pci_read_config_word(here, MSIX + PCI_MSIX_FLAGS, &control);
+	WRITE_ONCE(silent, false);
+	if (status != U16_MAX)
+		return dlend_why_set(&why, -EIO, "the status register is %#x", status);
+	if (control != TABLE_SIZE)
+		return dlend_why_set(&why, -EIO, "the control word of MSI-X is %#x",
+				     control);
+	return 0;
+}
+
+static int use(const struct dlend_loan_info *info)
+{
+	struct pci_dev *here = pci_get_domain_bus_and_slot(info->domain, info->bus,
+							   info->devfn);
+	int err;
+
+	if (!here)
+		return dlend_why_set(&why, -ENODEV, "there is no function");
+	err = lie == SLOW ? write_slowly(here) : read_nothing(here);
 	pci_dev_put(here);
 	return err;
 }
@@ -463,8 +498,8 @@ static void tell(void)
 	result = dlend_borrower_borrow(fdid, 0, 0, &info, &why);
 	if (result)
 		return;
-	if (lie == SLOW)
-		result = write_slowly(&info);
+	if (lie == SLOW || lie == SILENT)
+		result = use(&info);
 	dlend_borrower_return(fdid, &unused);
 }
 

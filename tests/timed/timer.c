@@ -16,15 +16,16 @@
  *
  * `read` prints the least, the greatest and the mean time of COUNT reads of 32
  * bits during which no interrupt came, and the value that was read last;
- * `write` the same of all writes. `lines` prints the time of COUNT writes of 64
+ * `write` the same of writes. `lines` prints the time of COUNT writes of 64
  * bytes to ascending addresses of 64 KiB, and the time at which they began,
  * which is START. `send` writes the time to OFFSET, COUNT times; `watch` polls
- * OFFSET until it has seen COUNT such times, and prints the least and the
- * greatest age. `ping` writes the numbers from 0 to COUNT to OFFSET, each when
- * it has found the one before at the offset OWN of /dev/mem; `pong` on the
- * other machine writes each number that it finds there. `ping` prints the
- * least, the greatest and the median time from a write to its answer, without
- * that of the first one: a few have an interrupt of either machine in them.
+ * OFFSET until it has seen COUNT such times, and prints the least, the greatest
+ * and the mean age, and the time that one poll takes. `ping` writes the numbers
+ * from 0 to COUNT to OFFSET, each when it has found the one before at the
+ * offset OWN of /dev/mem; `pong` on the other machine writes each number that
+ * it finds there. `ping` prints the least, the greatest and the median time
+ * from a write to its answer, without that of the first one: a few have an
+ * interrupt of either machine in them.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -44,9 +45,10 @@
 #define START_NS    30000000
 /* `watch` gives up after this time. */
 #define PATIENCE_NS 5000000000u
-/* A row of reads is much shorter than the time between two ticks of the kernel:
- * few attempts in a row meet one. */
-#define ROW         100
+/* A row of accesses is much shorter than the time between two ticks of the
+ * kernel: few attempts in a row meet one. */
+#define READS       100
+#define WRITES      10
 #define ATTEMPTS    20
 
 typedef struct Range {
@@ -110,20 +112,38 @@ static void range_join(Range *range, const Range *more)
     range->sum += more->sum;
 }
 
-/* Adds @count reads during which no interrupt came. An interrupt takes several
- * us, so a row that met one is done again. */
-static bool read_row(volatile uint32_t *at, long count, Range *range,
-                     uint32_t *ret_value)
+/* Adds the time of one access of @at. */
+typedef void Access(volatile uint32_t *at, Range *range, uint32_t *value);
+
+static void read_once(volatile uint32_t *at, Range *range, uint32_t *value)
+{
+    uint64_t begin = __rdtsc();
+
+    *value = *at;
+    range_add(range, __rdtsc() - begin);
+}
+
+static void write_once(volatile uint32_t *at, Range *range, uint32_t *value)
+{
+    uint64_t begin = __rdtsc();
+
+    *at = *value;
+    range_add(range, __rdtsc() - begin);
+    ++*value;
+    pass(PAUSE_NS);
+}
+
+/* Adds @count accesses during which no interrupt came. An interrupt takes
+ * several us, so a row that met one is done again. */
+static bool add_row(Access *access, volatile uint32_t *at, long count,
+                    Range *range, uint32_t *value)
 {
     for (int i = 0; i < ATTEMPTS; i++) {
         Range row = {UINT64_MAX, 0, 0};
         uint64_t before = interrupts();
 
         for (long j = 0; j < count; j++) {
-            uint64_t begin = __rdtsc();
-
-            *ret_value = *at;
-            range_add(&row, __rdtsc() - begin);
+            access(at, &row, value);
         }
         if (interrupts() == before) {
             range_join(range, &row);
@@ -133,37 +153,44 @@ static bool read_row(volatile uint32_t *at, long count, Range *range,
     return false;
 }
 
+static bool add_rows(Access *access, volatile uint32_t *at, long count,
+                     long length, Range *range, uint32_t *value)
+{
+    for (long left = count; left > 0; left -= length) {
+        if (!add_row(access, at, left < length ? left : length, range, value)) {
+            fputs("an interrupt came in each attempt\n", stderr);
+            return false;
+        }
+    }
+    return true;
+}
+
 static int do_reads(volatile uint32_t *at, long count)
 {
     Range range = {UINT64_MAX, 0, 0};
     uint32_t value = *at; /* the first access also fills the TLB */
 
-    for (long left = count; left > 0; left -= ROW) {
-        if (!read_row(at, left < ROW ? left : ROW, &range, &value)) {
-            fputs("an interrupt came in each attempt\n", stderr);
-            return EXIT_FAILURE;
-        }
+    if (!add_rows(read_once, at, count, READS, &range, &value)) {
+        return EXIT_FAILURE;
     }
     printf("%" PRIu64 " %" PRIu64 " %.1f 0x%08" PRIx32 "\n", range.least,
            range.greatest, (double)range.sum / count, value);
     return EXIT_SUCCESS;
 }
 
-static void do_writes(volatile uint32_t *at, long count)
+static int do_writes(volatile uint32_t *at, long count)
 {
     Range range = {UINT64_MAX, 0, 0};
+    uint32_t value = 0;
 
     *at = 0;
     pass(PAUSE_NS);
-    for (long i = 0; i < count; i++) {
-        uint64_t begin = __rdtsc();
-
-        *at = (uint32_t)i;
-        range_add(&range, __rdtsc() - begin);
-        pass(PAUSE_NS);
+    if (!add_rows(write_once, at, count, WRITES, &range, &value)) {
+        return EXIT_FAILURE;
     }
     printf("%" PRIu64 " %" PRIu64 " %.1f\n", range.least, range.greatest,
            (double)range.sum / count);
+    return EXIT_SUCCESS;
 }
 
 static void do_lines(volatile uint8_t *page, long count, uint64_t start)
@@ -199,12 +226,13 @@ static void do_send(volatile uint64_t *at, long count)
 static int do_watch(volatile uint64_t *at, long count)
 {
     Range range = {UINT64_MAX, 0, 0};
-    uint64_t seen = *at, begin = __rdtsc();
+    uint64_t seen = *at, begin = __rdtsc(), polls = 0;
     long left = count;
 
     while (left > 0) {
         uint64_t value = *at, now = __rdtsc();
 
+        polls++;
         if (value != seen) {
             seen = value;
             if (value) {
@@ -216,8 +244,8 @@ static int do_watch(volatile uint64_t *at, long count)
             return EXIT_FAILURE;
         }
     }
-    printf("%" PRIu64 " %" PRIu64 " %.1f\n", range.least, range.greatest,
-           (double)range.sum / count);
+    printf("%" PRIu64 " %" PRIu64 " %.1f %.0f\n", range.least, range.greatest,
+           (double)range.sum / count, (double)(__rdtsc() - begin) / polls);
     return EXIT_SUCCESS;
 }
 
@@ -331,8 +359,7 @@ int main(int argc, char **argv)
             return do_reads((volatile uint32_t *)at, count);
         }
         if (strcmp(argv[1], "write") == 0) {
-            do_writes((volatile uint32_t *)at, count);
-            return EXIT_SUCCESS;
+            return do_writes((volatile uint32_t *)at, count);
         }
         if (strcmp(argv[1], "lines") == 0) {
             do_lines(at, count, argc == 6 ? strtoull(argv[5], NULL, 0) : 0);
