@@ -19,8 +19,10 @@
  * that sets Bus Master Enable. A read that the lender does not answer returns all ones for
  * the bits that only the lender knows.
  */
+#include <linux/delay.h>
 #include <linux/pci.h>
 #include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/timekeeping.h>
 
 #include "borrower.h"
@@ -217,12 +219,19 @@ static bool send_one(struct borrower_loan *loan)
 	return true;
 }
 
-/* Waits while the lender stands still, until @end. Interrupts are on. */
+/*
+ * Waits while the lender stands still, until @end. Interrupts are on. This CPU's works run
+ * meanwhile if they may: the NTB's driver learns by one that the link went down.
+ */
 static void await_lender(struct borrower_loan *loan, u64 end)
 {
 	while (dlend_peer_stands_still(loan->peer) && !READ_ONCE(loan->dead) &&
-	       ktime_get_mono_fast_ns() < end)
-		cpu_relax();
+	       ktime_get_mono_fast_ns() < end) {
+		if (preemptible() && !rcu_preempt_depth())
+			usleep_range(100, 200);
+		else
+			cpu_relax();
+	}
 }
 
 static void send_after(struct borrower_loan *loan, unsigned int ms)
