@@ -112,7 +112,7 @@ struct borrower_loan {
 	struct borrower_write writes[64];	/* write n is at n modulo 64 */
 	u32 written, sent;		/* number of writes so far, and of those sent */
 	unsigned long sending;		/* bit 0: somebody sends a write now */
-	u64 silent_since;	/* ns; first try of a write that had no answer, or 0 */
+	u64 silent_since;	/* ns; since then no write had an answer; 0: the last had */
 	struct delayed_work send;
 
 	/* DMA. */

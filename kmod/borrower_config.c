@@ -22,7 +22,7 @@
 #include <linux/delay.h>
 #include <linux/pci.h>
 #include <linux/preempt.h>
-#include <linux/sched.h>
+#include <linux/rcupdate.h>
 #include <linux/timekeeping.h>
 
 #include "borrower.h"
@@ -207,7 +207,9 @@ static bool send_one(struct borrower_loan *loan)
 	err = ask(loan, DLEND_OP_CFG_WRITE, write.at, write.size, write.value, 0, &value);
 	if (err && is_sent_again(loan, err))
 		return false;
-	loan->silent_since = 0;
+	/* After a long silence each write that follows is tried once, until there is an answer. */
+	if (err != -ETIMEDOUT)
+		loan->silent_since = 0;
 	if (err)
 		atomic64_inc(&borrower_counts.config_failed);
 	at = write.at & ~3;
