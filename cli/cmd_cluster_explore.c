@@ -417,12 +417,28 @@ static int summarize(const CmdExploreReport *report, const char *path)
     unsigned failed = cmd_explore_report_count(report, CMD_EXPLORE_FAIL);
     unsigned errors = cmd_explore_report_count(report, CMD_EXPLORE_ERROR);
 
-    printf("%u passed, %u impossible, %u void, %u failed, %u errors; %s\n",
+    unsigned builds = cmd_explore_report_builds(report);
+
+    printf("%u passed, %u impossible, %u void, %u failed, %u errors; %s",
            cmd_explore_report_count(report, CMD_EXPLORE_PASS),
            cmd_explore_report_count(report, CMD_EXPLORE_CANNOT),
            cmd_explore_report_count(report, CMD_EXPLORE_VOID), failed, errors,
            path);
+    if (builds > 1) {
+        printf(" (by %u builds of farside or QEMU)", builds);
+    }
+    printf("\n");
     return failed + errors > 0 ? CMD_DIFFERENT : CMD_OK;
+}
+
+/* The hash of @patterns (nullable), in their order. */
+static char *hash_allowed(char *const *patterns)
+{
+    g_autofree char *text =
+        patterns ? g_strjoinv("\n", (char **)patterns) : NULL;
+
+    return text ? g_compute_checksum_for_string(G_CHECKSUM_SHA256, text, -1)
+                : g_strdup("none");
 }
 
 /* Fills in what the results depend on, but for the times. False if that fails,
@@ -434,11 +450,12 @@ static bool fill_head(Session *session, const char *verb)
     GError *error = NULL;
 
     head->boots = session->explore.boots;
+    head->limit_ns = session->explore.limit_ns;
+    head->allow = hash_allowed(session->explore.allow);
     head->description = g_strdup(session->description->hash);
     head->script = cmd_cluster_log_hash(session->script, &error);
     if (head->script &&
-        cmd_cluster_hash_guests(session->plan, &head->kernels, &head->images,
-                                errors, &error)) {
+        cmd_cluster_hash(session->plan, &head->files, errors, &error)) {
         return true;
     }
     if (error) {

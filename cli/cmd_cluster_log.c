@@ -95,6 +95,31 @@ static bool add_host(CluTimedScript *head, const CluPlanHost *host,
     return true;
 }
 
+/* The programs that make the course of a run. */
+static bool add_programs(CluTimedScript *head, const CluPaths *paths,
+                         const char *timed, GError **error)
+{
+    return add_hash(head, "farside", "/proc/self/exe", error) &&
+           add_hash(head, "qemu", paths->qemu, error) &&
+           add_objects(head, paths->plugin, "farside-devices.so", error) &&
+           add_objects(head, timed, "farside-timed.so", error);
+}
+
+char *cmd_cluster_log_programs(const CluPaths *paths, const char *timed,
+                               GError **error)
+{
+    g_autoptr(CluTimedScript) head = clu_timed_script_new();
+    g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
+
+    if (!add_programs(head, paths, timed, error)) {
+        return NULL;
+    }
+    for (unsigned i = 0; i < head->values->len; i++) {
+        g_checksum_update(sum, head->values->pdata[i], -1);
+    }
+    return g_strdup(g_checksum_get_string(sum));
+}
+
 CluTimedScript *cmd_cluster_log_head(const CluPlan *plan, const CluPaths *paths,
                                      const char *timed, char *const *sets,
                                      GError **error)
@@ -107,10 +132,7 @@ CluTimedScript *cmd_cluster_log_head(const CluPlan *plan, const CluPaths *paths,
         clu_timed_script_add(head, CMD_CLUSTER_LOG_SET, *sets);
     }
     clu_timed_script_add(head, "hash-of-description", plan->description->hash);
-    if (!add_hash(head, "farside", "/proc/self/exe", error) ||
-        !add_hash(head, "qemu", paths[0].qemu, error) ||
-        !add_objects(head, paths[0].plugin, "farside-devices.so", error) ||
-        !add_objects(head, timed, "farside-timed.so", error)) {
+    if (!add_programs(head, &paths[0], timed, error)) {
         return NULL;
     }
     for (unsigned i = 0; i < plan->hosts->len; i++) {

@@ -13,6 +13,15 @@
 char *cmd_cluster_log_hash(const char *file, GError **error);
 
 /*
+ * One SHA-256, in hex, of the programs that make the course of a timed run:
+ * farside, the QEMU and the plugin of @paths, the object @timed for virtual
+ * time, and what these load. To be freed; NULL and @error if one cannot be
+ * read.
+ */
+char *cmd_cluster_log_programs(const CluPaths *paths, const char *timed,
+                               GError **error);
+
+/*
  * The head of the log of a timed cluster: the description, its changes in @sets
  * (nullable), and the hashes of all that a run depends on. NULL and @error if a
  * file cannot be read.

@@ -379,15 +379,34 @@ static bool add_file(GChecksum *sum, GHashTable *known, const char *file,
     return true;
 }
 
-bool cmd_cluster_hash_guests(const CluPlan *plan, char **ret_kernels,
-                             char **ret_images, TopoErrors *errors,
-                             GError **error)
+void cmd_cluster_hashes_clear(CmdClusterHashes *hashes)
+{
+    g_clear_pointer(&hashes->programs, g_free);
+    g_clear_pointer(&hashes->kernels, g_free);
+    g_clear_pointer(&hashes->images, g_free);
+}
+
+/* The programs of @files, which are the same for all hosts. */
+static char *hash_programs(const Files *files, GError **error)
+{
+    g_autofree char *timed = cmd_cluster_timed_plugin(error);
+
+    return timed
+               ? cmd_cluster_log_programs(
+                     &(CluPaths){.qemu = files->qemu, .plugin = files->plugin},
+                     timed, error)
+               : NULL;
+}
+
+bool cmd_cluster_hash(const CluPlan *plan, CmdClusterHashes *ret_hashes,
+                      TopoErrors *errors, GError **error)
 {
     g_autoptr(TopoHome) home = topo_home_find();
     g_autoptr(GChecksum) kernels = g_checksum_new(G_CHECKSUM_SHA256);
     g_autoptr(GChecksum) images = g_checksum_new(G_CHECKSUM_SHA256);
     g_autoptr(GHashTable) known =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    g_autofree char *programs = NULL;
 
     if (!home) {
         fail_home(error);
@@ -401,13 +420,18 @@ bool cmd_cluster_hash_guests(const CluPlan *plan, char **ret_kernels,
             add_file(kernels, known, files.kernel, error) &&
             add_file(images, known, files.initrd, error);
 
+        if (is_good && !programs) {
+            programs = hash_programs(&files, error);
+            is_good = programs != NULL;
+        }
         files_clear(&files);
         if (!is_good) {
             return false;
         }
     }
-    *ret_kernels = g_strdup(g_checksum_get_string(kernels));
-    *ret_images = g_strdup(g_checksum_get_string(images));
+    ret_hashes->programs = g_steal_pointer(&programs);
+    ret_hashes->kernels = g_strdup(g_checksum_get_string(kernels));
+    ret_hashes->images = g_strdup(g_checksum_get_string(images));
     return true;
 }
 

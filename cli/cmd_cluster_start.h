@@ -6,14 +6,19 @@
 #include "clu_cluster.h"
 #include "cmd_cluster_timed.h"
 
-/*
- * One hash of the guests' kernels of all hosts, and one of their images, which
- * hold the modules; to be freed. False and @errors or @error, as
- * cmd_cluster_start(), if there is none.
- */
-bool cmd_cluster_hash_guests(const CluPlan *plan, char **ret_kernels,
-                             char **ret_images, TopoErrors *errors,
-                             GError **error);
+/* SHA-256, in hex, of what a timed run depends on besides its description */
+typedef struct CmdClusterHashes {
+    char *programs; /* see cmd_cluster_log_programs(); owned, as the others */
+    char *kernels;  /* of the guests of all hosts */
+    char *images;   /* of all hosts; these hold the modules */
+} CmdClusterHashes;
+
+void cmd_cluster_hashes_clear(CmdClusterHashes *hashes);
+
+/* Fills in @ret_hashes. False and @errors or @error, as cmd_cluster_start(), if
+ * a file is missing. */
+bool cmd_cluster_hash(const CluPlan *plan, CmdClusterHashes *ret_hashes,
+                      TopoErrors *errors, GError **error);
 
 /*
  * Starts the supervisor of the cluster @name. Finds QEMU, its plugin and the

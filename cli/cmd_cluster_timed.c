@@ -18,7 +18,7 @@ static void run_model(const CluPlan *plan, int board, int control)
             error ? error->message : "without a reason");
 }
 
-static char *find_plugin(GError **error)
+char *cmd_cluster_timed_plugin(GError **error)
 {
     const char *given = g_getenv("FARSIDE_QEMU_TIMED");
     g_autofree char *program = g_file_read_link("/proc/self/exe", NULL);
@@ -75,7 +75,7 @@ CluTimed *cmd_cluster_timed(const CluPlan *plan, const char *dir,
     g_autofree int64_t *least =
         g_new0(int64_t, plan->description->links->len + 1);
     g_autofree int64_t *latencies = g_new0(int64_t, plan->links->len + 1);
-    g_autofree char *plugin = find_plugin(error);
+    g_autofree char *plugin = cmd_cluster_timed_plugin(error);
     g_autoptr(CluTimed) timed = NULL;
 
     if (!plugin || !exp_crossings_least(plan->description, least, error)) {

@@ -17,6 +17,10 @@ typedef struct CmdClusterTimed {
     const char *script_file;      /* its name, for messages */
 } CmdClusterTimed;
 
+/* The file of QEMU's object for virtual time, to be freed. NULL and @error if
+ * there is none. */
+char *cmd_cluster_timed_plugin(GError **error);
+
 /*
  * Prepares virtual time for the cluster of @plan in the directory @dir: finds
  * QEMU's object, computes the latency of each link in the model, and prepares

@@ -2,6 +2,7 @@
 #ifndef CMD_EXPLORE_H
 #define CMD_EXPLORE_H
 
+#include "cmd_cluster_start.h"
 #include "exp_schedule.h"
 
 /* Parts of `farside cluster explore`: one schedule runs in a timed cluster of
@@ -119,8 +120,9 @@ typedef struct CmdExploreReport CmdExploreReport;
 typedef struct CmdExploreHead {
     char *description; /* SHA-256; owned, as the others */
     char *script;
-    char *kernels; /* of all hosts */
-    char *images;
+    CmdClusterHashes files;
+    char *allow;              /* of --allow, or "none" */
+    int64_t limit_ns;         /* the most virtual time of a script */
     bool boots;               /* each schedule boots its machines */
     int64_t begin_ns, end_ns; /* faults with a time begin within these */
 } CmdExploreHead;
@@ -136,8 +138,9 @@ CmdExploreReport *cmd_explore_report_new(const char *path,
 
 /*
  * Opens the report in @path to go on with it. Cuts off a last line that is not
- * whole. Fills in the times of @head; NULL and @error if all else of it differs
- * in some part from that of the report, or the file is no report.
+ * whole. Fills in the times of @head. If its programs differ from those of the
+ * last results, adds a line that names them; NULL and @error if all else of it
+ * differs in some part from that of the report, or the file is no report.
  */
 CmdExploreReport *cmd_explore_report_resume(const char *path,
                                             CmdExploreHead *head,
@@ -153,6 +156,10 @@ bool cmd_explore_report_has(const CmdExploreReport *report, uint64_t seed);
 /* The number of results with @verdict. */
 unsigned cmd_explore_report_count(const CmdExploreReport *report,
                                   CmdExploreVerdict verdict);
+
+/* The number of builds of the programs that made the results, one after the
+ * other. */
+unsigned cmd_explore_report_builds(const CmdExploreReport *report);
 
 /* Adds a line in one write, so a report has whole lines whenever this process
  * ends. Can be called from several threads. */

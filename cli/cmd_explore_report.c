@@ -9,12 +9,15 @@
 #include "topo_file.h"
 
 #define MAGIC   "# farside explore 1"
+#define BUILD   "# programs="
 #define COLUMNS "seed,verdict,script_ms,seconds,faults,reason\n"
 
 struct CmdExploreReport {
     int fd;
     GMutex mutex;
     GHashTable *seeds; /* of uint64_t */
+    char *programs;    /* that made the last results */
+    unsigned builds;   /* how often they changed, and one */
     unsigned counts[CMD_EXPLORE_N_VERDICTS];
 };
 
@@ -33,8 +36,8 @@ void cmd_explore_head_clear(CmdExploreHead *head)
 {
     g_clear_pointer(&head->description, g_free);
     g_clear_pointer(&head->script, g_free);
-    g_clear_pointer(&head->kernels, g_free);
-    g_clear_pointer(&head->images, g_free);
+    g_clear_pointer(&head->allow, g_free);
+    cmd_cluster_hashes_clear(&head->files);
 }
 
 static CmdExploreReport *report_new(int fd)
@@ -48,6 +51,14 @@ static CmdExploreReport *report_new(int fd)
     return report;
 }
 
+/* The results that follow are those of @programs. */
+static void set_programs(CmdExploreReport *report, const char *programs)
+{
+    g_free(report->programs);
+    report->programs = g_strdup(programs);
+    report->builds++;
+}
+
 void cmd_explore_report_free(CmdExploreReport *report)
 {
     if (!report) {
@@ -55,6 +66,7 @@ void cmd_explore_report_free(CmdExploreReport *report)
     }
     close(report->fd);
     g_hash_table_unref(report->seeds);
+    g_free(report->programs);
     g_mutex_clear(&report->mutex);
     g_free(report);
 }
@@ -81,10 +93,12 @@ static const char *start_of(const CmdExploreHead *head)
 static char *head_line(const CmdExploreHead *head)
 {
     return g_strdup_printf(
-        MAGIC " description=%s script=%s kernel=%s image=%s start=%s "
+        MAGIC " description=%s script=%s programs=%s kernel=%s image=%s "
+              "start=%s limit=%" G_GINT64_FORMAT "ns allow=%s "
               "from=%" G_GINT64_FORMAT "ns to=%" G_GINT64_FORMAT "ns\n" COLUMNS,
-        head->description, head->script, head->kernels, head->images,
-        start_of(head), head->begin_ns, head->end_ns);
+        head->description, head->script, head->files.programs,
+        head->files.kernels, head->files.images, start_of(head), head->limit_ns,
+        head->allow, head->begin_ns, head->end_ns);
 }
 
 CmdExploreReport *cmd_explore_report_new(const char *path,
@@ -94,6 +108,7 @@ CmdExploreReport *cmd_explore_report_new(const char *path,
     int fd =
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     g_autofree char *line = head_line(head);
+    CmdExploreReport *report;
 
     if (fd < 0 && errno == EEXIST) {
         g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
@@ -109,7 +124,9 @@ CmdExploreReport *cmd_explore_report_new(const char *path,
         }
         return NULL;
     }
-    return report_new(fd);
+    report = report_new(fd);
+    set_programs(report, head->files.programs);
+    return report;
 }
 
 /* ---- Resume ------------------------------------------------------------- */
@@ -167,13 +184,17 @@ static bool is_time(const char *text, int64_t *ret_ns)
 static bool check_head(const char *path, char *const *words,
                        const CmdExploreHead *head, GError **error)
 {
+    g_autofree char *limit =
+        g_strdup_printf("%" G_GINT64_FORMAT "ns", head->limit_ns);
     const struct {
         const char *name, *value, *text;
     } parts[] = {
         {"description=", head->description, "description"},
         {"script=", head->script, "script"},
-        {"kernel=", head->kernels, "kernel of the guests"},
-        {"image=", head->images, "image of the guests, or modules in it"},
+        {"kernel=", head->files.kernels, "kernel of the guests"},
+        {"image=", head->files.images, "image of the guests, or modules in it"},
+        {"limit=", limit, "--limit"},
+        {"allow=", head->allow, "--allow"},
         {"start=", start_of(head),
          head->boots ? "start: now each schedule boots its machines"
                      : "start: now each schedule is a branch"},
@@ -191,8 +212,8 @@ static bool check_head(const char *path, char *const *words,
     return true;
 }
 
-static bool read_head(const char *path, const char *line, CmdExploreHead *head,
-                      GError **error)
+static bool read_head(CmdExploreReport *report, const char *path,
+                      const char *line, CmdExploreHead *head, GError **error)
 {
     g_auto(GStrv) words = g_strsplit(line, " ", 0);
 
@@ -205,6 +226,7 @@ static bool read_head(const char *path, const char *line, CmdExploreHead *head,
                     path);
         return false;
     }
+    set_programs(report, get(words, "programs="));
     return check_head(path, words, head, error);
 }
 
@@ -227,11 +249,13 @@ static bool read_report(CmdExploreReport *report, const char *path,
         }
     }
     lines = g_strsplit(text, "\n", 0);
-    if (!read_head(path, lines[0] ? lines[0] : "", head, error)) {
+    if (!read_head(report, path, lines[0] ? lines[0] : "", head, error)) {
         return false;
     }
     for (unsigned i = 2; i < g_strv_length(lines); i++) {
-        if (*lines[i] && !read_line(report, lines[i])) {
+        if (g_str_has_prefix(lines[i], BUILD)) {
+            set_programs(report, lines[i] + strlen(BUILD));
+        } else if (*lines[i] && !read_line(report, lines[i])) {
             g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
                         "%s:%u:1: a line begins with the seed and the verdict; "
                         "remove this one",
@@ -240,6 +264,21 @@ static bool read_report(CmdExploreReport *report, const char *path,
         }
     }
     return true;
+}
+
+/* A program that was built again most often does the same, so its results are
+ * kept; a line tells which ones are whose. */
+static bool note_programs(CmdExploreReport *report, const char *path,
+                          const CmdExploreHead *head, GError **error)
+{
+    g_autofree char *line = NULL;
+
+    if (strcmp(report->programs, head->files.programs) == 0) {
+        return true;
+    }
+    line = g_strconcat(BUILD, head->files.programs, "\n", NULL);
+    set_programs(report, head->files.programs);
+    return put(report->fd, line) || fail(path, error);
 }
 
 CmdExploreReport *cmd_explore_report_resume(const char *path,
@@ -254,8 +293,10 @@ CmdExploreReport *cmd_explore_report_resume(const char *path,
         return NULL;
     }
     report = report_new(fd);
-    return read_report(report, path, head, error) ? g_steal_pointer(&report)
-                                                  : NULL;
+    return read_report(report, path, head, error) &&
+                   note_programs(report, path, head, error)
+               ? g_steal_pointer(&report)
+               : NULL;
 }
 
 /* ---- Results ------------------------------------------------------------ */
@@ -269,6 +310,11 @@ unsigned cmd_explore_report_count(const CmdExploreReport *report,
                                   CmdExploreVerdict verdict)
 {
     return report->counts[verdict];
+}
+
+unsigned cmd_explore_report_builds(const CmdExploreReport *report)
+{
+    return report->builds;
 }
 
 /* A field in quotation marks, RFC 4180 s2. */

@@ -30,8 +30,11 @@ static CmdExploreHead head_of(const char *description)
 {
     return (CmdExploreHead){.description = g_strdup(description),
                             .script = g_strdup("5c"),
-                            .kernels = g_strdup("4e"),
-                            .images = g_strdup("13"),
+                            .files = {.programs = g_strdup("70"),
+                                      .kernels = g_strdup("4e"),
+                                      .images = g_strdup("13")},
+                            .allow = g_strdup("none"),
+                            .limit_ns = 120000000000,
                             .begin_ns = 1200000001,
                             .end_ns = 3400000002};
 }
@@ -79,8 +82,9 @@ START_TEST(a_report_goes_on_at_the_next_seed)
     text = read_file("report.csv");
     ck_assert_str_eq(
         text,
-        "# farside explore 1 description=d1 script=5c kernel=4e image=13 "
-        "start=branch from=1200000001ns to=3400000002ns\n"
+        "# farside explore 1 description=d1 script=5c programs=70 kernel=4e "
+        "image=13 start=branch limit=120000000000ns allow=none "
+        "from=1200000001ns to=3400000002ns\n"
         "seed,verdict,script_ms,seconds,faults,reason\n"
         "7,pass,2500,41.2,\"a freeze at 2s for 40us\",\"\"\n"
         "3,fail,2500,41.2,\"a freeze at 2s for 40us\",\"b: \"\"Oops\"\", at "
@@ -160,6 +164,9 @@ START_TEST(a_report_that_belongs_to_others_is_refused)
                   "other.csv:1:1: the results are those of another "
                   "description; leave out --resume");
     check_differs(&head, "script=5c", "script=5d", "of another script;");
+    check_differs(&head, "limit=120000000000ns", "limit=120000000001ns",
+                  "of another --limit;");
+    check_differs(&head, "allow=none", "allow=5c", "of another --allow;");
     check_differs(&head, "kernel=4e", "kernel=4f",
                   "of another kernel of the guests;");
     check_differs(&head, "image=13", "image=14",
@@ -171,6 +178,38 @@ START_TEST(a_report_that_belongs_to_others_is_refused)
     head.boots = true;
     check_differs(&head, "kernel=4e", "kernel=4e",
                   "of another start: now each schedule boots its machines;");
+}
+END_TEST
+
+START_TEST(results_of_each_build_are_told_apart)
+{
+    g_auto(CmdExploreHead) head = head_of("d1");
+    g_auto(CmdExploreHead) other = head_of("d1");
+    g_autofree char *path = program_place("report.csv");
+    g_autofree char *text = NULL;
+    CmdExploreReport *report = cmd_explore_report_new(path, &head, NULL);
+
+    add(report, 1, CMD_EXPLORE_PASS, NULL);
+    cmd_explore_report_free(report);
+    g_free(other.files.programs);
+    other.files.programs = g_strdup("71");
+    for (unsigned i = 0; i < 2; i++) {
+        report = cmd_explore_report_resume(path, &other, NULL);
+        ck_assert_ptr_nonnull(report);
+        ck_assert_uint_eq(cmd_explore_report_builds(report), 2);
+        ck_assert(cmd_explore_report_has(report, 1));
+        add(report, 2 + i, CMD_EXPLORE_PASS, NULL);
+        cmd_explore_report_free(report);
+    }
+    report = cmd_explore_report_resume(path, &head, NULL);
+    ck_assert_uint_eq(cmd_explore_report_builds(report), 3);
+    ck_assert_uint_eq(cmd_explore_report_count(report, CMD_EXPLORE_PASS), 3);
+    cmd_explore_report_free(report);
+    text = read_file("report.csv");
+    ck_assert_ptr_nonnull(
+        strstr(text, "\n1,pass,2500,41.2,\"a freeze at 2s for 40us\",\"\"\n"
+                     "# programs=71\n2,pass"));
+    ck_assert(g_str_has_suffix(text, "\n# programs=70\n"));
 }
 END_TEST
 
@@ -191,8 +230,10 @@ START_TEST(another_report_is_refused)
     error = NULL;
     ck_assert(g_file_set_contents(path,
                                   "# farside explore 1 description=d1 "
-                                  "script=5c kernel=4e image=13 start=branch "
-                                  "from=1ns to=2ns\nseed\n1,odd,3\n",
+                                  "script=5c programs=70 kernel=4e image=13 "
+                                  "start=branch limit=120000000000ns "
+                                  "allow=none from=1ns to=2ns\n"
+                                  "seed\n1,odd,3\n",
                                   -1, NULL));
     report = cmd_explore_report_resume(path, &head, &error);
     check_refused(report, error, "report.csv:3:1: a line begins with the seed");
@@ -316,6 +357,34 @@ static char *hash_of_both(const char *text)
     return g_compute_checksum_for_string(G_CHECKSUM_SHA256, both, -1);
 }
 
+static char *hash_of_program(const char *path)
+{
+    g_autofree char *text = NULL;
+    gsize length;
+
+    ck_assert(g_file_get_contents(path, &text, &length, NULL));
+    return g_compute_checksum_for_data(G_CHECKSUM_SHA256, (guchar *)text,
+                                       length);
+}
+
+/* Of farside, and of the files of put_guests() */
+static char *hash_of_programs(void)
+{
+    static const char *const files[] = {"bin/qemu-system-x86_64", "plugin.so",
+                                        "farside-devices.so", "timed.so",
+                                        "farside-timed.so"};
+    g_autofree char *own = hash_of_program(g_getenv("FARSIDE"));
+    g_autoptr(GString) all = g_string_new(own);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(files); i++) {
+        g_autofree char *path = program_place(files[i]);
+        g_autofree char *hash = hash_of_program(path);
+
+        g_string_append(all, hash);
+    }
+    return g_compute_checksum_for_string(G_CHECKSUM_SHA256, all->str, -1);
+}
+
 static TopoDescription *load_pair(void)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
@@ -332,16 +401,21 @@ static void put_guests(void)
 {
     g_autofree char *guest = program_place("guest");
     g_autofree char *plugin = program_place("plugin.so");
+    g_autofree char *timed = program_place("timed.so");
     g_autofree char *bin = program_place("bin");
     g_autofree char *path = g_strconcat(bin, ":", g_getenv("PATH"), NULL);
 
     put_program("bin/qemu-system-x86_64", "");
-    program_put("plugin.so", "");
+    program_put("plugin.so", "plugin");
+    program_put("farside-devices.so", "devices");
+    program_put("timed.so", "loader");
+    program_put("farside-timed.so", "time");
     program_put("guest/vmlinuz", "kernel");
     program_put("guest/initramfs", "image");
     g_setenv("PATH", path, TRUE);
     g_setenv("FARSIDE_GUEST", guest, TRUE);
     g_setenv("FARSIDE_QEMU_PLUGIN", plugin, TRUE);
+    g_setenv("FARSIDE_QEMU_TIMED", timed, TRUE);
 }
 
 static const char resume[] =
@@ -354,26 +428,41 @@ START_TEST(a_complete_report_is_gone_on_with_if_the_guests_are_the_same)
     g_autofree char *images = hash_of_both("image");
     g_autofree char *script = g_compute_checksum_for_string(
         G_CHECKSUM_SHA256, "#!/bin/sh\nexit 0\n", -1);
+    g_autofree char *programs = NULL;
     g_autofree char *report = NULL;
 
     program_put("pair.yaml", good);
     put_script();
     put_guests();
+    programs = hash_of_programs();
     pair = load_pair();
     report = g_strdup_printf(
-        "# farside explore 1 description=%s script=%s kernel=%s image=%s "
-        "start=branch from=1ns to=2ns\n"
+        "# farside explore 1 description=%s script=%s programs=%s kernel=%s "
+        "image=%s start=branch limit=120000000000ns allow=none "
+        "from=1ns to=2ns\n"
         "seed,verdict,script_ms,seconds,faults,reason\n1,pass,3,4.0,,\n",
-        pair->hash, script, kernels, images);
+        pair->hash, script, programs, kernels, images);
     program_put("report.csv", report);
     ck_assert_msg(program_run(resume) == 0, "%s", program_err);
     ck_assert_ptr_nonnull(strstr(program_out, "1 passed"));
+    ck_assert_ptr_null(strstr(program_out, "builds"));
 
     program_put("guest/initramfs", "image with another module");
     check_usage(resume, "of another image of the guests, or modules in it;");
     program_put("guest/initramfs", "image");
     program_put("guest/vmlinuz", "another kernel");
     check_usage(resume, "of another kernel of the guests;");
+    program_put("guest/vmlinuz", "kernel");
+    program_put("farside-devices.so", "another device");
+    ck_assert_msg(program_run(resume) == 0, "%s", program_err);
+    ck_assert_ptr_nonnull(
+        strstr(program_out, "(by 2 builds of farside or QEMU)"));
+    check_usage("cluster explore pair.yaml --script script --resume --seeds 1 "
+                "-o . --limit 121s",
+                "of another --limit;");
+    check_usage("cluster explore pair.yaml --script script --resume --seeds 1 "
+                "-o . --allow late",
+                "of another --allow;");
 }
 END_TEST
 
@@ -381,6 +470,7 @@ END_TEST
 START_TEST(a_description_without_checkpoints_boots_each_schedule)
 {
     g_autoptr(TopoDescription) pair = NULL;
+    g_autofree char *programs = NULL;
     g_autofree char *report = NULL;
     g_autofree char *kernels = hash_of_both("kernel");
     g_autofree char *images = hash_of_both("image");
@@ -393,10 +483,12 @@ START_TEST(a_description_without_checkpoints_boots_each_schedule)
     put_script();
     put_guests();
     pair = load_pair();
+    programs = hash_of_programs();
     report = g_strdup_printf(
-        "# farside explore 1 description=%s script=%s kernel=%s image=%s "
-        "start=branch from=1ns to=2ns\n",
-        pair->hash, script, kernels, images);
+        "# farside explore 1 description=%s script=%s programs=%s kernel=%s "
+        "image=%s start=branch limit=120000000000ns allow=none "
+        "from=1ns to=2ns\n",
+        pair->hash, script, programs, kernels, images);
     program_put("report.csv", report);
     check_usage(resume,
                 "each schedule boots its machines, because there can be no "
@@ -592,6 +684,7 @@ int main(void)
     tcase_add_test(tcase, a_report_goes_on_at_the_next_seed);
     tcase_add_test(tcase, a_line_that_is_not_whole_is_cut_off);
     tcase_add_test(tcase, a_report_that_belongs_to_others_is_refused);
+    tcase_add_test(tcase, results_of_each_build_are_told_apart);
     tcase_add_test(tcase, another_report_is_refused);
     tcase_add_test(tcase, a_kernels_report_is_found);
     tcase_add_test(tcase, wrong_options_are_refused);
