@@ -416,7 +416,6 @@ static int summarize(const CmdExploreReport *report, const char *path)
 {
     unsigned failed = cmd_explore_report_count(report, CMD_EXPLORE_FAIL);
     unsigned errors = cmd_explore_report_count(report, CMD_EXPLORE_ERROR);
-
     unsigned builds = cmd_explore_report_builds(report);
 
     printf("%u passed, %u impossible, %u void, %u failed, %u errors; %s",

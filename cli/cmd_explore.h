@@ -138,9 +138,9 @@ CmdExploreReport *cmd_explore_report_new(const char *path,
 
 /*
  * Opens the report in @path to go on with it. Cuts off a last line that is not
- * whole. Fills in the times of @head. If its programs differ from those of the
- * last results, adds a line that names them; NULL and @error if all else of it
- * differs in some part from that of the report, or the file is no report.
+ * whole. Fills in the times of @head; NULL and @error if all else of it but the
+ * programs differs in some part from that of the report, or the file is no
+ * report.
  */
 CmdExploreReport *cmd_explore_report_resume(const char *path,
                                             CmdExploreHead *head,
@@ -162,7 +162,8 @@ unsigned cmd_explore_report_count(const CmdExploreReport *report,
 unsigned cmd_explore_report_builds(const CmdExploreReport *report);
 
 /* Adds a line in one write, so a report has whole lines whenever this process
- * ends. Can be called from several threads. */
+ * ends. The first result of other programs has a line before it that names
+ * them. Can be called from several threads. */
 bool cmd_explore_report_add(CmdExploreReport *report, uint64_t seed,
                             const CmdExploreResult *result, const char *faults,
                             GError **error);

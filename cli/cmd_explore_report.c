@@ -16,7 +16,8 @@ struct CmdExploreReport {
     int fd;
     GMutex mutex;
     GHashTable *seeds; /* of uint64_t */
-    char *programs;    /* that made the last results */
+    char *mine;        /* the programs that add results now */
+    char *programs;    /* those that made the last results */
     unsigned builds;   /* how often they changed, and one */
     unsigned counts[CMD_EXPLORE_N_VERDICTS];
 };
@@ -66,6 +67,7 @@ void cmd_explore_report_free(CmdExploreReport *report)
     }
     close(report->fd);
     g_hash_table_unref(report->seeds);
+    g_free(report->mine);
     g_free(report->programs);
     g_mutex_clear(&report->mutex);
     g_free(report);
@@ -125,7 +127,8 @@ CmdExploreReport *cmd_explore_report_new(const char *path,
         return NULL;
     }
     report = report_new(fd);
-    set_programs(report, head->files.programs);
+    report->mine = g_strdup(head->files.programs);
+    set_programs(report, report->mine);
     return report;
 }
 
@@ -266,21 +269,6 @@ static bool read_report(CmdExploreReport *report, const char *path,
     return true;
 }
 
-/* A program that was built again most often does the same, so its results are
- * kept; a line tells which ones are whose. */
-static bool note_programs(CmdExploreReport *report, const char *path,
-                          const CmdExploreHead *head, GError **error)
-{
-    g_autofree char *line = NULL;
-
-    if (strcmp(report->programs, head->files.programs) == 0) {
-        return true;
-    }
-    line = g_strconcat(BUILD, head->files.programs, "\n", NULL);
-    set_programs(report, head->files.programs);
-    return put(report->fd, line) || fail(path, error);
-}
-
 CmdExploreReport *cmd_explore_report_resume(const char *path,
                                             CmdExploreHead *head,
                                             GError **error)
@@ -293,10 +281,9 @@ CmdExploreReport *cmd_explore_report_resume(const char *path,
         return NULL;
     }
     report = report_new(fd);
-    return read_report(report, path, head, error) &&
-                   note_programs(report, path, head, error)
-               ? g_steal_pointer(&report)
-               : NULL;
+    report->mine = g_strdup(head->files.programs);
+    return read_report(report, path, head, error) ? g_steal_pointer(&report)
+                                                  : NULL;
 }
 
 /* ---- Results ------------------------------------------------------------ */
@@ -346,6 +333,14 @@ bool cmd_explore_report_add(CmdExploreReport *report, uint64_t seed,
     append_quoted(line, result->reason ? result->reason : "");
     g_string_append_c(line, '\n');
     g_mutex_lock(&report->mutex);
+    /* A program that was built again most often does the same, so the results
+     * before it are kept; a line tells which ones are whose. */
+    if (strcmp(report->programs, report->mine) != 0) {
+        g_autofree char *build = g_strconcat(BUILD, report->mine, "\n", NULL);
+
+        set_programs(report, report->mine);
+        g_string_prepend(line, build);
+    }
     is_good = put(report->fd, line->str);
     add_result(report, seed, result->verdict);
     g_mutex_unlock(&report->mutex);
