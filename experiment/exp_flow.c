@@ -164,6 +164,7 @@ static FabFlow *mmio_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         .target = target_of(fabric, flow, "target"),
         .size_bytes = topo_flow_bytes(flow, "size"),
         .count = topo_flow_int(flow, "count"),
+        .between = topo_flow_time(flow, "between"),
         .seen = seen_of(flow),
         .start = topo_flow_time(flow, "start"),
     };

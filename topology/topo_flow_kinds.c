@@ -267,6 +267,9 @@ static const TopoKey mmio_keys[] = {
         "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
     RANGE("size", BYTES, "8B", "1B", "64B", 0, "bytes of one access"),
     RANGE("count", INT, "1", "1", "1000000000000", 0, "number of accesses"),
+    RANGE("between", TIME, "0ps", NULL, "1s", 0,
+          "time from the end of an access to the begin of the next one, for "
+          "the CPU's other instructions"),
     WORD("seen", "off", "off|on|interrupt|answered", 0,
          "off: a write is over when it has left the CPU that writes; on: a "
          "write to `host.ram`, when that host's CPU, which polls, has seen it; "

@@ -15,7 +15,8 @@ typedef enum FabSeen {
 /*
  * The CPU of @host writes to or reads from @target, one operation after the
  * other, in a range of at most one page. A write is over when it has left the
- * CPU (see fab_root_write_then()); then the next one begins. With @seen, a
+ * CPU (see fab_root_write_then()). The next one begins @between later, when the
+ * CPU is done with instructions that do not access @target. With @seen, a
  * write is over when the CPU of the host that owns the target memory has seen
  * it. That CPU polls (cpu.poll is the mean of a uniform distribution that
  * begins at 0), or the write is an MSI, whose handler starts after
@@ -29,7 +30,8 @@ typedef struct FabMmioFlowParams {
     FabTarget target;
     uint32_t size_bytes; /* at most 64 */
     uint64_t count;
-    FabSeen seen; /* only for writes to a host's memory */
+    SimTime between; /* from the end of an operation to the begin of the next */
+    FabSeen seen;    /* only for writes to a host's memory */
     SimTime start;
 } FabMmioFlowParams;
 

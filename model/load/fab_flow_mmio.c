@@ -37,6 +37,11 @@ static void op_over(MmioFlow *self, FabStatus status)
     }
     if (++self->finished == self->params.count) {
         fab_flow_finish(&self->flow);
+    } else if (self->params.between > 0) {
+        self->step = STEP_BEGIN;
+        sim_event_schedule(&self->flow.event,
+                           sim_engine_now(self->flow.fabric->engine) +
+                               self->params.between);
     } else {
         next_begin(self);
     }
@@ -113,7 +118,7 @@ static void next_begin(MmioFlow *self)
     }
 }
 
-/* The flow begins, or a CPU sees a write. */
+/* An operation begins, or a CPU sees a write. */
 static void mmio_event(SimEvent *event)
 {
     MmioFlow *self = (MmioFlow *)fab_flow_of_event(event);
@@ -159,6 +164,8 @@ static bool check_params(const char *name, const FabMmioFlowParams *params,
         wrong = "a CPU can write and read 1 to 64 bytes";
     } else if (params->count == 0) {
         wrong = "there must be at least 1 operation";
+    } else if (params->between < 0 || params->between > SIM_S) {
+        wrong = "the time between two operations must be 0 to 1 s";
     } else if (params->seen &&
                (params->direction != FAB_TLP_MWR ||
                 !fab_component_as_root(params->target.component))) {
