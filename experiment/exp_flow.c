@@ -206,6 +206,7 @@ static FabNvmeParams drive_params(const TopoPart *part)
         .commands = topo_part_int(part, "nvme.commands"),
         .max_transfer_bytes = topo_part_bytes(part, "nvme.max_transfer"),
         .block_bytes = topo_part_bytes(part, "nvme.block"),
+        .serial = topo_part_bool(part, "nvme.serial"),
         .read_ahead = topo_part_bool(part, "nvme.read_ahead"),
     };
 }

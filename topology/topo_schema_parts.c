@@ -434,6 +434,10 @@ static const TopoKey endpoint_keys[] = {
         "largest transfer of one command (MDTS)"),
     MAY("nvme.block", BYTES, "512B", "512B", "4KiB", POWER,
         "size of a logical block"),
+    SWITCH("nvme.serial",
+           "on: it begins nothing else on the link while it waits for a queue "
+           "entry, a PRP list or a shadow doorbell, or while data of a read "
+           "leave, as QEMU's drive; off: commands do not wait for each other"),
     SWITCH(
         "nvme.read_ahead",
         "on: a read that begins where the last one ended does not wait for the "

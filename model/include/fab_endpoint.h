@@ -105,8 +105,9 @@ struct FabDma {
                         latencies and its data mover take no part */
     /* Result. */
     FabStatus status; /* SC, or the first other status of a completion */
-    /* For the engine alone. */
+    /* The caller may use it while the engine does not have the order. */
     FabDma *next;
+    /* For the engine alone. */
     uint64_t issued_bytes, finished_bytes;
     uint64_t last_order; /* egress_order of the last TLP of a write */
     SimTime not_before;

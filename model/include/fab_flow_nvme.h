@@ -16,6 +16,9 @@ typedef struct FabNvmeParams {
     uint32_t max_transfer_bytes; /* largest command: a power of two, 4 KiB to
                                     2 MiB */
     uint32_t block_bytes;        /* a power of two, 512 B to 4 KiB */
+    bool serial; /* the controller orders no DMA while it waits for an entry, a
+                    PRP list or a shadow doorbell, or while the data of a read
+                    leave */
     bool read_ahead; /* a read that begins where the last one ended does not
                         wait for the media */
 } FabNvmeParams;

@@ -20,9 +20,22 @@
  * With shadow doorbells the controller reads the tail from memory before it
  * fetches entries, and the head before it writes a completion entry. After each
  * fetch it says in memory up to where it has seen the tail, and reads the tail
- * again. So does the emulated drive of QEMU.
+ * again. So does the emulated drive of QEMU. A doorbell for which it looks
+ * anyway does not make it look once more.
+ *
+ * A serial controller waits for each entry, list and shadow doorbell, and until
+ * the data of a read are on the wire. It orders no other DMA meanwhile.
  */
 typedef struct Slot Slot;
+
+/* A read of the shadow of a tail. */
+typedef struct TailLook {
+    FabDma dma;
+    FabNvmeQueue *queue;
+    Slot *slot;      /* that it follows the fetch of; NULL: none */
+    uint64_t rung;   /* FabNvmeQueue.rung when it began */
+    uint32_t resets; /* resets of the queue when it was ordered */
+} TailLook;
 
 /* A page on its way to or from the host. */
 typedef struct Page {
@@ -48,7 +61,8 @@ struct Slot {
         SLOT_WRITTEN
     } step;
     FabDma fetch, list, cqe, msi;
-    FabDma tail_event, tail_look, head_event, head_look; /* shadow doorbells */
+    FabDma tail_event, head_event, head_look; /* shadow doorbells */
+    TailLook tail_look;
     bool has_looked; /* it has read the head */
     uint32_t pages;
     uint32_t moved;      /* pages that the DMA engine has moved */
@@ -70,10 +84,12 @@ struct FabNvmeQueue {
     unsigned watch;  /* handle of the watch on the doorbells */
     uint32_t resets; /* number of resets so far */
     uint32_t sq_tail, sq_head;
-    uint32_t sq_rung; /* the tail in the last doorbell */
-    FabDma look;      /* reads the shadow of the tail */
+    /* Entries up to the tail in the last doorbell, and up to that in the
+     * shadow, since the last reset. */
+    uint64_t rung, seen;
+    uint32_t looks; /* reads of the shadow under way, or to come */
+    TailLook look;  /* without the fetch of an entry before it */
     bool is_looking;
-    uint32_t looked, look_resets; /* the tail that it finds; resets before */
     uint32_t sq_fetched; /* the driver may write entries before this again */
     bool *is_fetching;   /* by entry: its fetch is under way */
     uint32_t cq_tail, cq_head;
@@ -92,7 +108,9 @@ struct FabNvme {
     Slot *slots;
     Slot *free;
     Page *free_pages;
-    GPtrArray *pages;    /* all of them, owned */
+    GPtrArray *pages;  /* all of them, owned */
+    FabDma *waits_for; /* order for which a serial controller waits */
+    FabDma *orders_head, *orders_tail; /* that wait for its end */
     SimTime accept_free; /* when the controller can take the next command */
     uint64_t next_block; /* first block after the last read */
     SlotList media;      /* commands with pages for the media */
@@ -145,6 +163,69 @@ static void slot_step(Slot *slot, int step, SimTime time)
     sim_event_schedule(&slot->event, time);
 }
 
+/* ---- Orders to the DMA engine ---------------------------------------- */
+
+static void tail_looked(FabDma *dma);
+static void page_done(FabDma *dma);
+
+static bool is_waited_for(const FabNvme *nvme, const FabDma *dma)
+{
+    bool is_page = dma->done == page_done;
+
+    return nvme->params.serial &&
+           (dma->type == FAB_TLP_MWR ? is_page : !is_page);
+}
+
+static void dma_send(FabNvme *nvme, FabDma *dma)
+{
+    if (dma->done == tail_looked) {
+        TailLook *look = SIM_CONTAINER_OF(dma, TailLook, dma);
+
+        look->rung = look->queue->rung;
+    }
+    if (is_waited_for(nvme, dma)) {
+        nvme->waits_for = dma;
+    }
+    fab_endpoint_dma(nvme->device, dma);
+}
+
+static void dma_order(FabNvme *nvme, FabDma *dma)
+{
+    if (!nvme->waits_for) {
+        dma_send(nvme, dma);
+        return;
+    }
+    dma->next = NULL;
+    if (nvme->orders_tail) {
+        nvme->orders_tail->next = dma;
+    } else {
+        nvme->orders_head = dma;
+    }
+    nvme->orders_tail = dma;
+}
+
+/* @dma is done. What is ordered now comes before the orders that wait. */
+static void dma_over(FabNvme *nvme, const FabDma *dma)
+{
+    if (nvme->waits_for == dma) {
+        nvme->waits_for = NULL;
+    }
+}
+
+/* Gives the engine the orders that have waited. */
+static void dma_resume(FabNvme *nvme)
+{
+    while (!nvme->waits_for && nvme->orders_head) {
+        FabDma *dma = nvme->orders_head;
+
+        nvme->orders_head = dma->next;
+        if (!nvme->orders_head) {
+            nvme->orders_tail = NULL;
+        }
+        dma_send(nvme, dma);
+    }
+}
+
 /* ---- Fetching -------------------------------------------------------- */
 
 /* Fetches entries until no entry or no free slot is left. */
@@ -172,6 +253,7 @@ static void entries_fetch(FabNvme *nvme)
         slot->has_looked = false;
         queue->is_fetching[slot->index] = true;
         queue->sq_head = (queue->sq_head + 1) % queue->params.entries;
+        queue->looks += queue->params.has_shadow;
         slot->fetch.addr =
             queue->params.sq + (FabBusAddr)slot->index * FAB_NVME_SQE_BYTES;
         slot->fetch.flow = queue->params.flow;
@@ -180,7 +262,7 @@ static void entries_fetch(FabNvme *nvme)
             slot_step(slot, SLOT_FETCHED,
                       fab_endpoint_load(nvme->device, FAB_NVME_SQE_BYTES));
         } else {
-            fab_endpoint_dma(nvme->device, &slot->fetch);
+            dma_order(nvme, &slot->fetch);
         }
     }
 }
@@ -198,6 +280,8 @@ static void fetch_done(FabDma *dma)
 {
     Slot *slot = dma->owner;
 
+    dma_over(slot->nvme, dma);
+    dma_resume(slot->nvme);
     slot_step(slot, SLOT_FETCHED, nvme_now(slot->nvme));
 }
 
@@ -205,6 +289,8 @@ static void list_done(FabDma *dma)
 {
     Slot *slot = dma->owner;
 
+    dma_over(slot->nvme, dma);
+    dma_resume(slot->nvme);
     slot_step(slot, SLOT_LISTED, nvme_now(slot->nvme));
 }
 
@@ -230,7 +316,12 @@ static void slot_order_done(Slot *slot)
 
 static void post_done(FabDma *dma)
 {
-    slot_order_done(dma->owner);
+    Slot *slot = dma->owner;
+    FabNvme *nvme = slot->nvme;
+
+    dma_over(nvme, dma);
+    slot_order_done(slot);
+    dma_resume(nvme);
 }
 
 static void slot_post(Slot *slot)
@@ -259,10 +350,10 @@ static void slot_post(Slot *slot)
         fab_endpoint_store(slot->nvme->device, slot->cqe.addr,
                            FAB_NVME_CQE_BYTES, slot->cqe.data);
     } else {
-        fab_endpoint_dma(slot->nvme->device, &slot->cqe);
+        dma_order(slot->nvme, &slot->cqe);
     }
     if (params->interrupt) {
-        fab_endpoint_dma(slot->nvme->device, &slot->msi);
+        dma_order(slot->nvme, &slot->msi);
     } else if (params->cq_in_drive) {
         slot_release(slot);
     }
@@ -284,8 +375,8 @@ static void shadow_access(Slot *slot, FabDma *event, FabDma *look,
     look->addr = params->shadow + offset;
     look->flow = params->flow;
     slot->orders += 2;
-    fab_endpoint_dma(slot->nvme->device, event);
-    fab_endpoint_dma(slot->nvme->device, look);
+    dma_order(slot->nvme, event);
+    dma_order(slot->nvme, look);
 }
 
 static void slot_complete(Slot *slot)
@@ -309,8 +400,10 @@ static void head_looked(FabDma *dma)
 {
     Slot *slot = dma->owner;
 
+    dma_over(slot->nvme, dma);
     slot_complete(slot);
     slot_order_done(slot);
+    dma_resume(slot->nvme);
 }
 
 /* ---- Media and data -------------------------------------------------- */
@@ -356,6 +449,7 @@ static void page_done(FabDma *dma)
     Slot *slot = page->slot;
     FabNvme *nvme = slot->nvme;
 
+    dma_over(nvme, dma);
     page->next_free = nvme->free_pages;
     nvme->free_pages = page;
     if (dma->status != FAB_STATUS_SC) {
@@ -370,6 +464,7 @@ static void page_done(FabDma *dma)
     } else if (slot->moved == slot->pages) {
         slot_complete(slot); /* the entry leaves behind the data */
     }
+    dma_resume(nvme);
 }
 
 static Page *page_new(FabNvme *nvme)
@@ -398,7 +493,7 @@ static void page_move(Slot *slot, uint32_t number)
     page->dma.flow = slot->queue->params.flow;
     page->dma.meter = slot->queue->params.meter;
     slot->orders++;
-    fab_endpoint_dma(slot->nvme->device, &page->dma);
+    dma_order(slot->nvme, &page->dma);
 }
 
 static SimTime media_latency(FabNvme *nvme, SimTime least)
@@ -435,6 +530,20 @@ static void media_event(SimEvent *event)
 
 /* ---- Commands -------------------------------------------------------- */
 
+/* Reads the shadow of the tail, if it has changed, and the controller does not
+ * look anyway. */
+static void tail_look(FabNvmeQueue *queue)
+{
+    if (queue->is_looking || queue->looks > 0 || queue->seen == queue->rung ||
+        queue->sq_head != queue->sq_tail) {
+        return;
+    }
+    queue->is_looking = true;
+    queue->looks++;
+    queue->look.resets = queue->resets;
+    dma_order(queue->nvme, &queue->look.dma);
+}
+
 /* The PRP list is there. The controller takes the command when it is done with
  * the one before. */
 static void slot_listed(Slot *slot)
@@ -467,7 +576,9 @@ static void slot_fetched(Slot *slot)
         /* The controller does not know the command, so it cannot complete
          * it. */
         entry_fetched(queue, slot->index);
+        queue->looks -= queue->params.has_shadow;
         slot_release(slot);
+        tail_look(queue);
         return;
     }
     slot->sqe = queue->params.sqes[slot->index];
@@ -475,7 +586,9 @@ static void slot_fetched(Slot *slot)
     entry_fetched(queue, slot->index);
     slot_stamp(slot, FAB_NVME_FETCH);
     if (queue->params.has_shadow) {
-        shadow_access(slot, &slot->tail_event, &slot->tail_look, 0);
+        slot->tail_look.queue = queue;
+        slot->tail_look.resets = queue->resets;
+        shadow_access(slot, &slot->tail_event, &slot->tail_look.dma, 0);
     }
     list_bytes = fab_nvme_list_bytes(slot->sqe.size_bytes);
     if (list_bytes == 0) {
@@ -491,7 +604,7 @@ static void slot_fetched(Slot *slot)
         slot_step(slot, SLOT_LISTED,
                   fab_endpoint_load(slot->nvme->device, list_bytes));
     } else {
-        fab_endpoint_dma(slot->nvme->device, &slot->list);
+        dma_order(slot->nvme, &slot->list);
     }
 }
 
@@ -543,29 +656,26 @@ static void slot_event(SimEvent *event)
 
 /* ---- Doorbells ------------------------------------------------------- */
 
-static void tail_look(FabNvmeQueue *queue)
-{
-    if (queue->is_looking) {
-        return;
-    }
-    queue->is_looking = true;
-    queue->looked = queue->sq_rung;
-    queue->look_resets = queue->resets;
-    fab_endpoint_dma(queue->nvme->device, &queue->look);
-}
-
 static void tail_looked(FabDma *dma)
 {
-    FabNvmeQueue *queue = dma->owner;
+    TailLook *look = SIM_CONTAINER_OF(dma, TailLook, dma);
+    FabNvmeQueue *queue = look->queue;
+    FabNvme *nvme = queue->nvme;
 
-    queue->is_looking = false;
-    if (queue->look_resets == queue->resets) {
-        queue->sq_tail = queue->looked;
+    dma_over(nvme, dma);
+    if (look->resets == queue->resets) {
+        queue->looks--;
+        queue->seen = MAX(queue->seen, look->rung);
+        queue->sq_tail = (uint32_t)(queue->seen % queue->params.entries);
     }
-    if (queue->sq_tail != queue->sq_rung) {
-        tail_look(queue);
+    if (look->slot) {
+        slot_order_done(look->slot);
+    } else {
+        queue->is_looking = false;
     }
-    entries_fetch(queue->nvme);
+    entries_fetch(nvme);
+    tail_look(queue);
+    dma_resume(nvme);
 }
 
 static void bell_seen(void *owner, FabBusAddr addr, uint64_t data)
@@ -581,12 +691,12 @@ static void bell_seen(void *owner, FabBusAddr addr, uint64_t data)
         return;
     }
     if (addr == bells) {
-        for (uint32_t i = queue->sq_rung; i != value;
-             i = (i + 1) % queue->params.entries) {
-            queue->params.sqes[i].stamps->at[FAB_NVME_DOORBELL] =
-                nvme_now(queue->nvme);
+        uint32_t entries = queue->params.entries;
+
+        while (queue->rung % entries != value) {
+            queue->params.sqes[queue->rung++ % entries]
+                .stamps->at[FAB_NVME_DOORBELL] = nvme_now(queue->nvme);
         }
-        queue->sq_rung = value;
         if (queue->params.has_shadow) {
             tail_look(queue);
         } else {
@@ -635,12 +745,12 @@ FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
     queue->params = *params;
     queue->is_fetching = g_new0(bool, params->entries);
     queue->phase = true;
-    queue->look = (FabDma){.type = FAB_TLP_MRD,
-                           .addr = params->shadow,
-                           .size_bytes = FAB_NVME_BELL_BYTES,
-                           .flow = params->flow,
-                           .done = tail_looked,
-                           .owner = queue};
+    queue->look.queue = queue;
+    queue->look.dma = (FabDma){.type = FAB_TLP_MRD,
+                               .addr = params->shadow,
+                               .size_bytes = FAB_NVME_BELL_BYTES,
+                               .flow = params->flow,
+                               .done = tail_looked};
     queue->watch = fab_endpoint_watch(
         nvme->device, device->bars[0].addr + fab_nvme_next_bells(nvme),
         2 * FAB_NVME_BELL_BYTES, bell_seen, queue);
@@ -661,7 +771,9 @@ void fab_nvme_queue_reset(FabNvmeQueue *queue)
 
     queue->resets++;
     queue->sq_tail = 0;
-    queue->sq_rung = 0;
+    queue->rung = 0;
+    queue->seen = 0;
+    queue->looks = 0;
     queue->sq_head = 0;
     queue->sq_fetched = 0;
     queue->cq_tail = 0;
@@ -709,10 +821,12 @@ static void slot_init(FabNvme *nvme, Slot *slot)
     slot->msi.size_bytes = FAB_NVME_BELL_BYTES;
     slot->tail_event = slot->msi;
     slot->head_event = slot->msi;
-    slot->tail_look = slot->msi;
-    slot->tail_look.type = FAB_TLP_MRD;
-    slot->head_look = slot->tail_look;
+    slot->head_look = slot->msi;
+    slot->head_look.type = FAB_TLP_MRD;
     slot->head_look.done = head_looked;
+    slot->tail_look.slot = slot;
+    slot->tail_look.dma = slot->head_look;
+    slot->tail_look.dma.done = tail_looked;
     slot->next = nvme->free;
     nvme->free = slot;
 }

@@ -67,7 +67,7 @@ static bool is_same_drive(const FabNvmeParams *a, const FabNvmeParams *b)
            a->write_latency == b->write_latency && a->jitter == b->jitter &&
            a->read_bandwidth_bytes_s == b->read_bandwidth_bytes_s &&
            a->write_bandwidth_bytes_s == b->write_bandwidth_bytes_s &&
-           a->commands == b->commands &&
+           a->commands == b->commands && a->serial == b->serial &&
            a->max_transfer_bytes == b->max_transfer_bytes &&
            a->block_bytes == b->block_bytes && a->read_ahead == b->read_ahead;
 }
