@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Functions for tests with timed clusters; bash. The test has set `timer`, and the
-# arguments of tests/cluster/vms/lib.sh.
+# Functions for tests with timed clusters; bash. See tests/cluster/vms/lib.sh. A test
+# that measures has set `timer`; one that asks the model has set `description`.
 . "$(dirname "$0")/../cluster/vms/lib.sh"
 up_options="--timed --timeout 280"
 PATIENCE=120
@@ -11,6 +11,20 @@ virtual_ns() { # HOST
     "$farside" cluster status -c "$cluster" --json | tr -d ' ,"' |
         awk -F: -v host="$1" '$1 == "name" { name = $2 }
             $1 == "virtual_ns" && name == host { print $2 }'
+}
+
+# path_ns FROM TO [OPTION]: the time in the model, in whole ns, rounded up
+path_ns() {
+    "$farside" path ${3:+"$3"} "$description" "$1" "$2" | sed -n \
+        -e 's/^.*round trip of the read \([0-9]*\)\.[0-9]* ns$/\1/p;t' \
+        -e 's/^[0-9]* hops, .* \([0-9]*\)\.[0-9]* ns$/\1/p' |
+        awk 'NF { print $1 + 1 }'
+}
+
+# within VALUE LEAST MOST
+within() {
+    echo "$1 is to be $2 to $3"
+    [ "$1" -ge $(($2)) ] && [ "$1" -le $(($3)) ]
 }
 
 copy_timer() { # HOST

@@ -1,14 +1,8 @@
 # SPDX-License-Identifier: MIT
-# Functions for the tests of timed clusters; bash. See tests/cluster/vms/lib.sh.
-. "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/../cluster/vms/lib.sh"
+# Functions for tests that compare runs of a timed cluster; bash. See lib.sh.
+. "$(dirname "$0")/lib.sh"
 up_options="--timed --quiet --timeout 240"
 PATIENCE=240
-
-virtual_ns() { # HOST
-    "$farside" cluster status -c "$cluster" --json | tr -d ' ,"' |
-        awk -F: -v host="$1" '$1 == "name" { name = $2 }
-            $1 == "virtual_ns" && name == host { print $2 }'
-}
 
 # The consoles with their virtual times, without the lines of the supervisor,
 # which has process numbers.
