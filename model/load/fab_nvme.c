@@ -316,12 +316,7 @@ static void slot_order_done(Slot *slot)
 
 static void post_done(FabDma *dma)
 {
-    Slot *slot = dma->owner;
-    FabNvme *nvme = slot->nvme;
-
-    dma_over(nvme, dma);
-    slot_order_done(slot);
-    dma_resume(nvme);
+    slot_order_done(dma->owner);
 }
 
 static void slot_post(Slot *slot)
