@@ -166,12 +166,19 @@ int64_t clu_faults_training(const CluPlan *plan, const CluPlanLink *link,
     return usual;
 }
 
-/* A fault, and of the events for which it waits, how many have come. */
+/* A fault, and of the events for which it waits, those that have come. */
 typedef struct Waiting {
     const TopoFault *fault;
     unsigned index; /* in the description */
-    int64_t events;
+    TimedBoardEvents events;
 } Waiting;
+
+/* True if the fault began with an event that came to an earlier process. */
+static bool has_begun(const Waiting *waiting)
+{
+    return waiting->fault->event &&
+           waiting->events.count >= waiting->fault->number;
+}
 
 static void append(GString *value, const Waiting *waiting, const char *action,
                    int64_t lookahead_ns, const char *device)
@@ -182,10 +189,13 @@ static void append(GString *value, const Waiting *waiting, const char *action,
     int64_t for_ps = fault->for_ps + (is_trained ? fault->training_ps : 0);
 
     g_string_append_printf(value, ",fault=%u:", waiting->index);
-    if (fault->event) {
+    if (has_begun(waiting)) {
+        g_string_append_printf(value, "%" G_GINT64_FORMAT,
+                               waiting->events.last_ns);
+    } else if (fault->event) {
         g_string_append_printf(value, "%s:%" G_GINT64_FORMAT,
                                topo_fault_event_name(fault->event),
-                               fault->number - waiting->events);
+                               fault->number - waiting->events.count);
     } else {
         g_string_append_printf(value, "%" G_GINT64_FORMAT, to_ns(fault->at_ps));
     }
@@ -226,26 +236,28 @@ static void append_fault(const CluPlan *plan, const CluPlanHost *host,
         }
     } else if (fault->action == TOPO_FAULT_LINK_DOWN) {
         append_cut(plan, host, waiting, usual, value);
-    } else if (fault->action == TOPO_FAULT_FREEZE && is_mine) {
+    } else if (!is_mine || has_begun(waiting)) {
+        /* What a CPU does ends with its machine. */
+    } else if (fault->action == TOPO_FAULT_FREEZE) {
         append(value, waiting, "freeze", 0, "");
-    } else if (is_mine && fault->event) {
+    } else if (fault->event) {
         append(value, waiting, "off", 0, "");
     }
 }
 
 void clu_faults_options(const CluPlan *plan, const CluPlanHost *host,
-                        int64_t usual, const int64_t *events, GString *value)
+                        int64_t usual, const TimedBoardEvents *events,
+                        GString *value)
 {
     const GPtrArray *faults = plan->description->faults;
 
     for (unsigned i = 0; i < faults->len; i++) {
-        const Waiting waiting = {.fault = faults->pdata[i],
-                                 .index = i,
-                                 .events = events ? events[i] : 0};
+        Waiting waiting = {.fault = faults->pdata[i], .index = i};
 
-        if (!waiting.fault->event || waiting.events < waiting.fault->number) {
-            append_fault(plan, host, &waiting, usual, value);
+        if (events) {
+            waiting.events = events[i];
         }
+        append_fault(plan, host, &waiting, usual, value);
     }
 }
 

@@ -3,6 +3,7 @@
 #define CLU_FAULTS_H
 
 #include "clu_plan_types.h"
+#include "timed_board.h"
 #include "topo_error.h"
 
 /*
@@ -40,13 +41,15 @@ int64_t clu_faults_training(const CluPlan *plan, const CluPlanLink *link,
 
 /*
  * Appends ",fault=..." to @value for each fault that the QEMU process of @host
- * is still to do itself. @usual is the usual time of training. @events (NULL:
- * none) has a member for each fault of the description: of the events for which
- * it waits, so many have come to earlier processes of the host. A fault comes
- * only once.
+ * is to do itself. @usual is the usual time of training. @events (NULL: none)
+ * has a member for each fault of the description: the events for which it waits
+ * that have come to earlier processes of the host. A fault comes only once. If
+ * all its events have come, it is left out; but that of a cable or a device has
+ * the time of the last one, because it may hold longer than the process lived.
  */
 void clu_faults_options(const CluPlan *plan, const CluPlanHost *host,
-                        int64_t usual, const int64_t *events, GString *value);
+                        int64_t usual, const TimedBoardEvents *events,
+                        GString *value);
 
 /* The steps of all faults with a time, in the order of time; of CluFaultStep.
  * To be freed. */

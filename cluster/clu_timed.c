@@ -669,13 +669,13 @@ static void add_drive(GString *value, const CluPlanDevice *device)
     }
 }
 
-/* The faults that are left: others have come to earlier processes of @host. In
- * a branch, they are those of its own plan. */
+/* The faults that are left, or that still hold: others have come to earlier
+ * processes of @host. In a branch, they are those of its own plan. */
 static void add_faults(const CluTimed *timed, const CluPlanHost *host,
                        GString *value)
 {
     unsigned count = timed->plan->description->faults->len;
-    g_autofree int64_t *events = g_new0(int64_t, count + 1);
+    g_autofree TimedBoardEvents *events = g_new0(TimedBoardEvents, count + 1);
 
     for (unsigned i = 0; i < count; i++) {
         events[i] = timed_board_events(timed->board, i);

@@ -7,7 +7,8 @@
  *   cut      the link of the NTB device DEVICE is down for FOR, and then trains
  *            for TRAINING. The other end does the same at the same time.
  *   unplug   the same, if it waits for an event: only this end knows of it, so
- *            it tells the other one, as if its user had disabled the link
+ *            it tells the other one, as if its user had disabled the link. A
+ *            machine that begins after the event gets its time
  *   freeze   the CPU executes nothing for FOR
  *   remove   the device DEVICE does not answer for FOR, and is reset then
  *   off      the machine is switched off; the supervisor ends its process
@@ -210,6 +211,7 @@ static void take_away(const Fault *fault)
     pci_set_power(pci, false);
 }
 
+/* @now is a time in the past if the fault began before this machine. */
 static void begin(Fault *fault, int64_t now)
 {
     switch (fault->action) {
@@ -280,7 +282,7 @@ void timed_fault_see(const void *packet)
             continue;
         }
         /* The next machine of this host does not begin anew. */
-        timed_board_count_event(board, fault->index);
+        timed_board_count_event(board, fault->index, timed_clock_now());
         if (--fault->count == 0) {
             /* After the message, at the same time */
             timer_mod(fault->timer, timed_clock_now());
@@ -356,20 +358,28 @@ bool timed_fault_option(const char *value)
     return true;
 }
 
-/* True if @fault has begun before this machine, and still holds. */
-static bool is_present(const Fault *fault)
+static bool is_of_link(const Fault *fault)
 {
-    return fault->action == ACTION_CUT && fault->at_ns >= 0 &&
-           fault->at_ns < start_ns &&
-           (fault->for_ns == 0 ||
-            fault->at_ns + fault->for_ns + fault->training_ns > start_ns);
+    return fault->action == ACTION_CUT || fault->action == ACTION_UNPLUG;
 }
 
-/* Of what has begun before this machine, only the links are down. */
+/*
+ * True if @fault has begun before this machine, and still holds: its cables and
+ * slots are as they were, while its CPU begins anew.
+ */
+static bool is_present(const Fault *fault)
+{
+    int64_t up_ns = fault->at_ns + fault->for_ns +
+                    (is_of_link(fault) ? fault->training_ns : 0);
+
+    return (is_of_link(fault) || fault->action == ACTION_REMOVE) &&
+           fault->at_ns >= 0 && fault->at_ns < start_ns &&
+           (fault->for_ns == 0 || up_ns > start_ns);
+}
+
 static void arm_fault(Fault *fault)
 {
-    if ((fault->action == ACTION_CUT || fault->action == ACTION_UNPLUG ||
-         fault->action == ACTION_REMOVE) &&
+    if ((is_of_link(fault) || fault->action == ACTION_REMOVE) &&
         !find_device(fault)) {
         error_report("virtual time: fault of '%s': there is no such device",
                      fault->device);
@@ -377,7 +387,7 @@ static void arm_fault(Fault *fault)
     }
     fault->timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, on_timer, fault);
     if (is_present(fault)) {
-        go_down(fault, fault->at_ns);
+        begin(fault, fault->at_ns);
     } else if (fault->at_ns >= start_ns) {
         timer_mod(fault->timer, fault->at_ns);
     }

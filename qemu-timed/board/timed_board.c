@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define MAGIC   0x44425446u /* "FTBD" */
-#define VERSION 6
+#define VERSION 7
 
 static size_t shared_size(unsigned channels)
 {

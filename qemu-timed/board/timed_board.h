@@ -218,15 +218,21 @@ void timed_board_fall(TimedBoard *board, unsigned fault);
  * Any process may ask. */
 int timed_board_fallen(const TimedBoard *board, unsigned machine);
 
+/* The events that have come of those for which a fault waits. */
+typedef struct TimedBoardEvents {
+    int64_t count;
+    int64_t last_ns; /* the virtual time of the last one */
+} TimedBoardEvents;
+
 /*
- * One more event has come for which fault @fault, less than TIMED_BOARD_FAULTS,
- * waits in this machine. The board keeps the number when the machine is no
- * more, so that the next one counts on.
+ * One more event has come at @now, in ns, for which fault @fault, less than
+ * TIMED_BOARD_FAULTS, waits in this machine. The board keeps the number and the
+ * time when the machine is no more, so that the next one goes on from there.
  */
-void timed_board_count_event(TimedBoard *board, unsigned fault);
-/* Any process may call these two. The second one says that the faults are
- * others from now on. */
-int64_t timed_board_events(const TimedBoard *board, unsigned fault);
+void timed_board_count_event(TimedBoard *board, unsigned fault, int64_t now);
+/* Any process may call these two, while time stands still. The second one says
+ * that the faults are others from now on. */
+TimedBoardEvents timed_board_events(const TimedBoard *board, unsigned fault);
 void timed_board_forget_events(TimedBoard *board);
 
 /*

@@ -92,7 +92,7 @@ typedef struct {
     Machine
         machine[TIMED_BOARD_MACHINES + 1]; /* the last one used: the model */
     Channel channel[2 * TIMED_BOARD_LINKS];
-    int64_t events[TIMED_BOARD_FAULTS]; /* that have come, of each fault */
+    TimedBoardEvents events[TIMED_BOARD_FAULTS]; /* of each fault */
     uint8_t rings[][RING]; /* of channels; then those to the model */
 } Shared;
 

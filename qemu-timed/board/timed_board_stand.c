@@ -209,14 +209,22 @@ int timed_board_fallen(const TimedBoard *board, unsigned machine)
     return m->is_gone ? -1 : __atomic_load_n(&m->fallen, __ATOMIC_SEQ_CST) - 1;
 }
 
-void timed_board_count_event(TimedBoard *board, unsigned fault)
+void timed_board_count_event(TimedBoard *board, unsigned fault, int64_t now)
 {
-    __atomic_add_fetch(&board->shared->events[fault], 1, __ATOMIC_SEQ_CST);
+    TimedBoardEvents *events = &board->shared->events[fault];
+
+    __atomic_store_n(&events->last_ns, now, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&events->count, 1, __ATOMIC_SEQ_CST);
 }
 
-int64_t timed_board_events(const TimedBoard *board, unsigned fault)
+TimedBoardEvents timed_board_events(const TimedBoard *board, unsigned fault)
 {
-    return __atomic_load_n(&board->shared->events[fault], __ATOMIC_SEQ_CST);
+    const TimedBoardEvents *events = &board->shared->events[fault];
+
+    return (TimedBoardEvents){
+        .count = __atomic_load_n(&events->count, __ATOMIC_SEQ_CST),
+        .last_ns = __atomic_load_n(&events->last_ns, __ATOMIC_SEQ_CST),
+    };
 }
 
 void timed_board_forget_events(TimedBoard *board)

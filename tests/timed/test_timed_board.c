@@ -252,8 +252,8 @@ START_TEST(test_faults_of_a_machine)
     Rig rig = pair_new(350);
 
     ck_assert_int_eq(timed_board_fallen(rig.machine[0], 1), -1);
-    timed_board_count_event(rig.machine[1], 7);
-    timed_board_count_event(rig.machine[1], 7);
+    timed_board_count_event(rig.machine[1], 7, 900);
+    timed_board_count_event(rig.machine[1], 7, 1000);
     timed_board_fall(rig.machine[1], 7);
     timed_board_fall(rig.machine[1], 0);
     ck_assert_int_eq(timed_board_fallen(rig.machine[0], 1), 7);
@@ -262,12 +262,13 @@ START_TEST(test_faults_of_a_machine)
     ck_assert_int_eq(timed_board_fallen(rig.machine[0], 1), -1);
     timed_board_return(rig.machine[0], 1);
     ck_assert_int_eq(timed_board_fallen(rig.machine[0], 1), -1);
-    ck_assert_int_eq(timed_board_events(rig.machine[0], 7), 2);
-    ck_assert_int_eq(timed_board_events(rig.machine[0], 0), 0);
+    ck_assert_int_eq(timed_board_events(rig.machine[0], 7).count, 2);
+    ck_assert_int_eq(timed_board_events(rig.machine[0], 7).last_ns, 1000);
+    ck_assert_int_eq(timed_board_events(rig.machine[0], 0).count, 0);
     timed_board_fall(rig.machine[1], 0);
     ck_assert_int_eq(timed_board_fallen(rig.machine[0], 1), 0);
     timed_board_forget_events(rig.machine[0]);
-    ck_assert_int_eq(timed_board_events(rig.machine[0], 7), 0);
+    ck_assert_int_eq(timed_board_events(rig.machine[0], 7).count, 0);
     rig_free(&rig);
 }
 END_TEST

@@ -38,7 +38,7 @@ typedef struct Case {
 } Case;
 
 /* @events of each fault have come; NULL: none. */
-static Case load_later(const char *faults, const int64_t *events)
+static Case load_later(const char *faults, const TimedBoardEvents *events)
 {
     g_autofree char *text = g_strconcat(hosts, faults, NULL);
     g_autoptr(TopoErrors) errors = topo_errors_new();
@@ -129,22 +129,33 @@ END_TEST
 
 /* The process of b begins anew when two doorbells and a read have come: what
  * has come does not come again, and the next doorbell is the third one. A fault
- * keeps its number. Those with a time have a begin by which QEMU knows them. */
+ * keeps its number. Those with a time have a begin by which QEMU knows them.
+ * What lies outside the machine, its cable and its slots, may still have its
+ * fault, so that has the time of the event. */
 START_TEST(a_fault_comes_once)
 {
-    static const int64_t events[] = {0, 2, 1, 2, 0};
+    static const TimedBoardEvents events[] = {
+        {0, 0}, {2, 80}, {1, 90}, {2, 80}, {0, 0}, {2, 80}, {1, 90},
+    };
     Case c = load_later(
         "  - {name: f, target: b, action: freeze, at: 7ns, for: 40us}\n"
         "  - {name: g, target: b, action: restart, when: doorbell 3, for: "
         "1ms}\n"
         "  - {name: h, target: b, action: kill, when: read}\n"
         "  - {name: i, target: b, action: freeze, when: doorbell 2, for: 1us}\n"
-        "  - {name: j, target: b.edu, action: remove, when: message}\n",
+        "  - {name: j, target: b.edu, action: remove, when: message}\n"
+        "  - {name: k, target: cable, action: link-down, when: doorbell 2, end: "
+        "lower, for: 1us}\n"
+        "  - {name: l, target: b.edu, action: link-down, when: read, for: 1us, "
+        "training: 1us}\n",
         events);
 
     ck_assert_str_eq(c.options[1]->str, ",fault=0:7:freeze:40000:0:0:"
                                         ",fault=1:doorbell:1:off:1000000:0:0:"
-                                        ",fault=4:message:1:remove:0:0:0:edu");
+                                        ",fault=4:message:1:remove:0:0:0:edu"
+                                        ",fault=5:80:unplug:1000:10000000:"
+                                        "10000000:ntb"
+                                        ",fault=6:90:remove:2000:1000:0:edu");
     done(&c);
 }
 END_TEST
