@@ -237,7 +237,7 @@ static void append_fault(const CluPlan *plan, const CluPlanHost *host,
     } else if (fault->action == TOPO_FAULT_LINK_DOWN) {
         append_cut(plan, host, waiting, usual, value);
     } else if (!is_mine || has_begun(waiting)) {
-        /* What a CPU does ends with its machine. */
+        /* Of another machine, or over: a stall ends with its machine. */
     } else if (fault->action == TOPO_FAULT_FREEZE) {
         append(value, waiting, "freeze", 0, "");
     } else if (fault->event) {
