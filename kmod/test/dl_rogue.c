@@ -19,11 +19,13 @@
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/pci.h>
 #include <linux/prandom.h>
 #include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/suspend.h>
 #include <linux/switchtec.h>
 
 #include "compat.h"
@@ -484,30 +486,33 @@ static int borrow_elsewhere(void)
 	return ask_borrow(0x7fff0000);
 }
 
-#define LATER_MS 2000
-
-static struct task_struct *later;
-static DECLARE_COMPLETION(later_done);
-
-static int later_thread(void *unused)
+static int go_to_sleep(struct notifier_block *nb, unsigned long event, void *unused)
 {
-	msleep(LATER_MS);
-	mutex_lock(&mutex);
-	result = ask_borrow(mine);
-	mutex_unlock(&mutex);
-	kthread_complete_and_exit(&later_done, 0);
+	if (event == PM_SUSPEND_PREPARE) {
+		mutex_lock(&mutex);
+		result = ask_borrow(mine);
+		mutex_unlock(&mutex);
+	}
+	return NOTIFY_DONE;
 }
 
-/* A thread borrows, also if programs are frozen then because the node goes to sleep. */
-static int borrow_later(void)
+/* A lender on this node has the usual priority, 0, and is told before. */
+static struct notifier_block sleep_notifier = {
+	.notifier_call = go_to_sleep,
+	.priority = -1,
+};
+
+static bool waits_for_sleep;
+
+/* Borrows when this node goes to sleep. */
+static int borrow_asleep(void)
 {
-	if (later)
+	if (waits_for_sleep)
 		return -EBUSY;
-	later = kthread_run(later_thread, NULL, "dl_rogue");
-	if (!IS_ERR(later))
-		return -EINPROGRESS;
-	later = NULL;
-	return -ENOMEM;
+	if (register_pm_notifier(&sleep_notifier))
+		return -ENOMEM;
+	waits_for_sleep = true;
+	return -EINPROGRESS;
 }
 
 /* The first loan ends when a node borrows again. */
@@ -929,7 +934,7 @@ static const struct {
 	{ "borrow-taken", borrow_taken },
 	{ "borrow-unknown", borrow_unknown },
 	{ "borrow-elsewhere", borrow_elsewhere },
-	{ "borrow-later", borrow_later },
+	{ "borrow-asleep", borrow_asleep },
 	{ "borrow-again", borrow_again },
 	{ "borrow-polled", borrow_polled },
 	{ "return-twice", return_twice },
@@ -1053,8 +1058,8 @@ static int __init rogue_init(void)
 static void __exit rogue_exit(void)
 {
 	debugfs_remove(file);
-	if (later)
-		wait_for_completion(&later_done);
+	if (waits_for_sleep)
+		unregister_pm_notifier(&sleep_notifier);
 	if (export) {
 		dlend_unexport(export);
 		dma_unmap_single(dlend_peer_dev(peer), dma, AREA, DMA_BIDIRECTIONAL);
