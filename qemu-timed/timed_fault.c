@@ -358,9 +358,11 @@ bool timed_fault_option(const char *value)
     return true;
 }
 
-static bool is_of_link(const Fault *fault)
+/* True for a cable or a slot, false for the CPU. */
+static bool is_outside(const Fault *fault)
 {
-    return fault->action == ACTION_CUT || fault->action == ACTION_UNPLUG;
+    return fault->action == ACTION_CUT || fault->action == ACTION_UNPLUG ||
+           fault->action == ACTION_REMOVE;
 }
 
 /*
@@ -370,17 +372,15 @@ static bool is_of_link(const Fault *fault)
 static bool is_present(const Fault *fault)
 {
     int64_t up_ns = fault->at_ns + fault->for_ns +
-                    (is_of_link(fault) ? fault->training_ns : 0);
+                    (fault->action == ACTION_REMOVE ? 0 : fault->training_ns);
 
-    return (is_of_link(fault) || fault->action == ACTION_REMOVE) &&
-           fault->at_ns >= 0 && fault->at_ns < start_ns &&
+    return is_outside(fault) && fault->at_ns >= 0 && fault->at_ns < start_ns &&
            (fault->for_ns == 0 || up_ns > start_ns);
 }
 
 static void arm_fault(Fault *fault)
 {
-    if ((is_of_link(fault) || fault->action == ACTION_REMOVE) &&
-        !find_device(fault)) {
+    if (is_outside(fault) && !find_device(fault)) {
         error_report("virtual time: fault of '%s': there is no such device",
                      fault->device);
         exit(1);

@@ -130,8 +130,8 @@ END_TEST
 /* The process of b begins anew when two doorbells and a read have come: what
  * has come does not come again, and the next doorbell is the third one. A fault
  * keeps its number. Those with a time have a begin by which QEMU knows them.
- * What lies outside the machine, its cable and its slots, may still have its
- * fault, so that has the time of the event. */
+ * A fault of its cable or of a slot may still hold, so it has the time of the
+ * event. */
 START_TEST(a_fault_comes_once)
 {
     static const TimedBoardEvents events[] = {
