@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_lend.h"
 
+#include "dl_window.h"
 #include "exp_lend_priv.h"
 #include "fab_lend.h"
 
 /* GPUs are known to need larger windows than other devices. */
 uint32_t exp_lend_weight(const TopoDevice *device)
 {
-    return topo_part_kind(device->part) == TOPO_PART_GPU ? FAB_LEND_WEIGHT_GPU
-                                                         : FAB_LEND_WEIGHT;
+    return topo_part_kind(device->part) == TOPO_PART_GPU ? DLEND_WEIGHT_ACCELERATOR
+                                                         : DLEND_WEIGHT;
 }
 
 static FabEndpoint *lent_device(const ExpFabric *fabric, const TopoLend *lend)

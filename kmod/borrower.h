@@ -81,6 +81,7 @@ struct borrower_loan {
 	struct list_head p2p_node;		/* borrower_p2p.c */
 	u32 fdid;
 	u32 number;				/* names the loan in requests */
+	u32 weight;	/* of all devices that share the lender's window, see dl_proto.h */
 	struct dlend_peer *peer;		/* counted */
 	struct device *requester;	/* counted; requester of the device's writes */
 	struct dlend_device_info device;	/* as its lender describes it */

@@ -49,9 +49,16 @@ int borrower_check_borrow(struct borrower_loan *loan,
 			  const struct dlend_msg_borrow_answer *answer,
 			  struct dlend_why *why)
 {
+	u32 least = dlend_window_weight(loan->device.class);
 	unsigned int i;
 	int err;
 
+	loan->weight = le32_to_cpu(answer->weight);
+	if (loan->weight < least || loan->weight > DLEND_WEIGHTS_MAX)
+		return dlend_why_set(why, -EPROTO,
+				     "node %u says that its devices have the weight %u; it must be %u to %u",
+				     lender(loan), loan->weight, least,
+				     DLEND_WEIGHTS_MAX);
 	for (i = 0; i < DLEND_BARS; i++) {
 		loan->bars[i].size = le64_to_cpu(answer->bars[i].size);
 		loan->bars[i].flags = le32_to_cpu(answer->bars[i].flags);

@@ -11,11 +11,13 @@
  * range.
  */
 #include <linux/iommu.h>
+#include <linux/ioport.h>
 #include <linux/log2.h>
 #include <linux/mutex.h>
 #include <linux/sizes.h>
 
 #include "borrower.h"
+#include "uapi/dl_window.h"
 
 /*
  * Start of the range. It lies beyond the addresses that the kernel gives to devices with
@@ -25,8 +27,8 @@
 #define WINDOW_MAX BIT_ULL(38)
 #define WINDOW_MIN SZ_1M
 
-/* Without a size, a loan gets at most this part of the window, so that others have room. */
-#define DEFAULT_PART 4
+/* The memory map lacks what the firmware keeps of this node's RAM; whole units have both. */
+#define RAM_UNIT SZ_4M
 
 static DEFINE_MUTEX(slices_mutex);
 static LIST_HEAD(slices);	/* of struct borrower_slice */
@@ -56,8 +58,11 @@ static struct borrower_slice *in_the_way(struct iommu_domain *domain, u64 start,
 /* Return: the lowest free addresses of the window, or 0. */
 static u64 find_place(struct iommu_domain *domain, u64 space, u64 size)
 {
-	/* With such an alignment the IOMMU and the lender's can use large pages. */
-	u64 align = min_t(u64, roundup_pow_of_two(size), SZ_1G);
+	/*
+	 * With such an alignment the IOMMU and the lender's can use pages as large as the
+	 * size allows, and nothing is lost between slices of equal size.
+	 */
+	u64 align = min_t(u64, size & -size, SZ_1G);
 	u64 start = WINDOW_IOVA;
 
 	while (start + size <= WINDOW_IOVA + space) {
@@ -147,11 +152,32 @@ static int choose_space(struct borrower_loan *loan, struct dlend_why *why)
 	return 0;
 }
 
-static u64 default_size(u64 space)
+static int add_ram(struct resource *res, void *sum)
 {
-	u64 memory = roundup_pow_of_two(totalram_pages() << PAGE_SHIFT);
+	*(u64 *)sum += resource_size(res);
+	return 0;
+}
 
-	return max_t(u64, min(memory, space / DEFAULT_PART), WINDOW_MIN);
+static u64 ram_size(void)
+{
+	u64 sum = 0;
+
+	walk_iomem_res_desc(IORES_DESC_NONE,
+			    IORESOURCE_SYSTEM_RAM | IORESOURCE_BUSY, 0, U64_MAX,
+			    &sum, add_ram);
+	return round_up(sum, RAM_UNIT);
+}
+
+/* Return: the fair share of what is free, in whole MiB, and at least one. */
+static u64 default_size(const struct borrower_loan *loan)
+{
+	u64 used = used_of(loan->slice.domain);
+	u64 free = loan->slice.space > used ? loan->slice.space - used : 0;
+
+	return max_t(u64, WINDOW_MIN, WINDOW_MIN *
+		     dlend_window_share(free / WINDOW_MIN,
+					dlend_window_weight(loan->device.class),
+					loan->weight, ram_size() / WINDOW_MIN));
 }
 
 static int choose_slice(struct borrower_loan *loan, u64 size, struct dlend_why *why)
@@ -169,11 +195,11 @@ static int choose_slice(struct borrower_loan *loan, u64 size, struct dlend_why *
 				     slice->space / SZ_1M,
 				     dlend_peer_node(loan->peer));
 	if (!size)
-		size = default_size(slice->space);
+		size = default_size(loan);
 	slice->start = find_place(slice->domain, slice->space, size);
 	/* Without a wish for a size, a smaller one that fits is better than none. */
 	while (!slice->start && !chosen && size / 2 >= WINDOW_MIN) {
-		size /= 2;
+		size = round_down(size / 2, WINDOW_MIN);
 		slice->start = find_place(slice->domain, slice->space, size);
 	}
 	if (!slice->start)

@@ -22,6 +22,7 @@
 #include <linux/types.h>
 
 #include "dl_fabric.h"
+#include "uapi/dl_window.h"
 
 enum dlend_op_number {
 	/* To the lender. */
@@ -98,11 +99,18 @@ struct dlend_msg_bar {
 	__le32 reserved;
 };
 
+/* Largest weight of all devices of a node. */
+#define DLEND_WEIGHTS_MAX (1 << 26)
+
 struct dlend_msg_borrow_answer {
 	__le32 status;		/* enum dlend_borrow_status */
 	__le32 holder;
 	__le32 loan;		/* names this loan in later requests */
-	__le32 reserved;
+	/*
+	 * Weight of all devices of the lender that share its adapter's windows, see
+	 * dlend_window_share(): this one, and those that are not borrowed.
+	 */
+	__le32 weight;
 	struct dlend_msg_bar bars[DLEND_BARS];
 	struct dlend_msg_device device;
 };

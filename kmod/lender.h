@@ -147,6 +147,8 @@ struct lender_device *lender_of_loan(struct dlend_peer *peer, u32 fdid,
 				     u32 loan);
 /* Return: a reference to a device that is lent to @peer, in use and not lost; or NULL. */
 struct lender_device *lender_get_lent(struct dlend_peer *peer, u32 fdid, u32 loan);
+/* Return: the weight of @d and of all devices that are not lent, see dl_window.h. */
+u32 lender_weight(const struct lender_device *d);
 /* Gives the caller references to all devices, in the order of IDs. Return: how many. */
 unsigned int lender_collect(struct lender_device **devices, unsigned int max);
 /* Gives the device an ID. The table takes the caller's reference if it succeeds. */

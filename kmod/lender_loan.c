@@ -322,6 +322,7 @@ static int op_borrow(struct dlend_peer *peer, const void *data, size_t len,
 	}
 	status = make_loan(d, peer, answer);
 	device_unlock(&d->pdev->dev);
+	answer->weight = cpu_to_le32(lender_weight(d));
 	answer->status = cpu_to_le32(status);
 	lender_describe(d, &info);
 	put_device_info(&answer->device, &info);

@@ -6,6 +6,7 @@
 #include <linux/sort.h>
 
 #include "lender.h"
+#include "uapi/dl_window.h"
 
 DEFINE_SPINLOCK(lender_lock);
 struct lender_device *lender_devices[DLEND_DEVICES_MAX];
@@ -113,6 +114,21 @@ unsigned int lender_collect(struct lender_device **list, unsigned int max)
 	spin_unlock_irqrestore(&lender_lock, flags);
 	sort(list, n, sizeof(*list), compare, NULL);
 	return n;
+}
+
+u32 lender_weight(const struct lender_device *d)
+{
+	unsigned long flags;
+	u32 weight = dlend_window_weight(d->pdev->class);
+	unsigned int i;
+
+	spin_lock_irqsave(&lender_lock, flags);
+	for (i = 0; i < DLEND_DEVICES_MAX; i++)
+		if (lender_devices[i] && lender_devices[i] != d &&
+		    !lender_devices[i]->loan)
+			weight += dlend_window_weight(lender_devices[i]->pdev->class);
+	spin_unlock_irqrestore(&lender_lock, flags);
+	return weight;
 }
 
 int lender_enter(struct lender_device *d, struct dlend_why *why)

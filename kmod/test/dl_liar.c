@@ -57,6 +57,8 @@ enum lie {
 	BAR_PORTS,
 	BAR_HUGE,
 	BAR_NO_UPPER,
+	WEIGHT_NONE,
+	WEIGHT_HUGE,
 	WINDOW_SMALL,
 	WINDOW_ASKEW,
 	WINDOW_MEMORY,
@@ -101,6 +103,8 @@ static const char *const names[LIES] = {
 	[BAR_PORTS] = "bar-ports",
 	[BAR_HUGE] = "bar-huge",
 	[BAR_NO_UPPER] = "bar-no-upper",
+	[WEIGHT_NONE] = "weight-none",
+	[WEIGHT_HUGE] = "weight-huge",
 	[WINDOW_SMALL] = "window-small",
 	[WINDOW_ASKEW] = "window-askew",
 	[WINDOW_MEMORY] = "window-memory",
@@ -312,7 +316,14 @@ static int op_borrow(struct dlend_peer *peer, const void *data, size_t len, void
 	u64 size = BAR_SIZE;
 
 	memset(answer, 0, sizeof(*answer));
+	answer->weight = cpu_to_le32(DLEND_WEIGHT_ACCELERATOR);
 	switch (lie) {
+	case WEIGHT_NONE:
+		answer->weight = 0;
+		break;
+	case WEIGHT_HUGE:
+		answer->weight = cpu_to_le32(DLEND_WEIGHTS_MAX + 1);
+		break;
 	case BAR_ODD:
 		size -= SZ_4K;
 		break;

@@ -44,15 +44,11 @@ typedef struct FabLendParams {
     bool vm;               /* the borrower is a guest (VM) of the host */
 } FabLendParams;
 
-/* Weights of devices in the automatic size of the DMA window. */
-#define FAB_LEND_WEIGHT     1u
-#define FAB_LEND_WEIGHT_GPU 4u
-
 /*
  * Puts @device into the pool of devices that can be borrowed. While it is not
- * lent, its @weight (1 to 65536) counts in the automatic size of the windows of
- * other devices. fab_lend_borrow() offers a device that was not offered, with
- * FAB_LEND_WEIGHT.
+ * lent, its @weight (1 to DLEND_WEIGHT_MAX of dl_window.h) counts in the automatic
+ * size of the windows of other devices. fab_lend_borrow() offers a device that
+ * was not offered, with DLEND_WEIGHT.
  */
 void fab_lend_offer(FabEndpoint *device, uint32_t weight);
 

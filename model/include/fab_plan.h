@@ -82,12 +82,4 @@ bool fab_plan_compute(const FabPlanParams *params, FabPlan *ret_plan,
 /* The manual's name of @term, such as "prefetch_msi". */
 const char *fab_plan_term_name(FabPlanTerm term);
 
-/*
- * The automatic size of a window, in entries:
- * @free_entries * @weight / @total_weight, rounded down. @total_weight is the
- * weight of all devices that are not lent yet, this one included.
- */
-uint64_t fab_plan_share(uint64_t free_entries, uint64_t weight,
-                        uint64_t total_weight);
-
 #endif

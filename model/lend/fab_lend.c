@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "dl_window.h"
 #include "fab_lend_priv.h"
 
 /* ---- Lends of a fabric ------------------------------------------------ */

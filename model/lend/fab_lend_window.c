@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The DMA window of a lend, and the mappings in it. */
+#include "dl_window.h"
 #include "fab_lend_priv.h"
-#include "fab_plan.h"
 
 static uint64_t page_bytes_of(const FabLend *lend)
 {
@@ -76,7 +76,7 @@ static uint64_t automatic_entries(const FabLend *lend)
     const GArray *offers = lend->lending->offers;
     uint64_t entry = fab_ntb_entry_bytes(lend->adapter);
     uint64_t ram = fab_root_params(lend->borrower)->memory.size_bytes;
-    uint64_t weight = FAB_LEND_WEIGHT, total = 0, entries;
+    uint64_t weight = DLEND_WEIGHT, total = 0;
 
     for (unsigned i = 0; i < offers->len; i++) {
         const LendOffer *offer = &g_array_index(offers, LendOffer, i);
@@ -90,9 +90,9 @@ static uint64_t automatic_entries(const FabLend *lend)
         }
         total += offer->weight;
     }
-    entries = fab_plan_share(fab_ntb_free_entries(lend->adapter), weight,
-                             MAX(total, weight));
-    return MIN(entries, ram / entry + (ram % entry != 0));
+    return dlend_window_share(fab_ntb_free_entries(lend->adapter), weight,
+                              MAX(total, weight),
+                              ram / entry + (ram % entry != 0));
 }
 
 static bool open_automatic(FabLend *lend, GError **error)

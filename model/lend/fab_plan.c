@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_plan.h"
 
+#include "dl_window.h"
 #include "fab_fabric.h"
 
 /* The greatest number of entries in a sum. Larger sums are cut to this number,
  * which never fits. */
 #define ENTRIES_MAX (UINT64_C(1) << 62)
-
-#define WEIGHT_MAX 65536u
-
-uint64_t fab_plan_share(uint64_t free_entries, uint64_t weight,
-                        uint64_t total_weight)
-{
-    g_assert(weight > 0 && weight <= total_weight);
-    return (unsigned __int128)free_entries * weight / total_weight;
-}
 
 const char *fab_plan_term_name(FabPlanTerm term)
 {
@@ -48,7 +40,7 @@ static bool check_params(const FabPlanParams *params, GError **error)
     for (unsigned i = 0; !wrong && i < params->window_count; i++) {
         const FabPlanWindow *window = &params->windows[i];
 
-        if (window->weight > WEIGHT_MAX) {
+        if (window->weight > DLEND_WEIGHT_MAX) {
             wrong = "the weight of a device must be at most 65536";
         } else if (window->covers_ram && !window->ram_bytes) {
             wrong = "a window that covers the borrower's RAM needs the size "
@@ -173,10 +165,8 @@ static void take_windows(Sum *sum, uint64_t *ret_windows)
         if (!is_automatic(window)) {
             continue;
         }
-        entries = fab_plan_share(left, weight_of(window), weights);
-        if (window->ram_bytes) {
-            entries = MIN(entries, entries_of(sum, window->ram_bytes));
-        }
+        entries = dlend_window_share(left, weight_of(window), weights,
+                                     entries_of(sum, window->ram_bytes));
         without += entries == 0;
         weights -= weight_of(window);
         left -= entries;
