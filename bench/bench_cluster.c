@@ -152,6 +152,8 @@ const BenchCase bench_cluster_cases[] = {
      NULL,
      {{"local", "MiB/s", BENCH_NO_BOUND, 0, false},
       {"borrowed", "MiB/s", BENCH_NO_BOUND, 0, false},
+      {"local-cost", "ms/GiB", BENCH_NO_BOUND, 0, false},
+      {"borrowed-cost", "ms/GiB", BENCH_NO_BOUND, 0, false},
       {"ratio", "", BENCH_AT_LEAST, 0.7, true},
       BENCH_NO_METRIC}},
     {"timed/boot",

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 
-#include "cmd.h"
-
 #include <stdio.h>
 #include <string.h>
 
+#include "clu_lend_plan.h"
+#include "clu_plan.h"
 #include "cmd_load.h"
 #include "exp_lend_plan.h"
 #include "table_csv.h"
@@ -101,6 +101,71 @@ static int plan_print(Table *table, const ExpLendPlan *plan)
     print_rows(table, plan->adapter, first);
     print_verdict(plan, &sums);
     return sums.broken ? CMD_DIFFERENT : CMD_OK;
+}
+
+/* Adds the DMA window of a loan between machines to @table. */
+static void machine_row(Table *table, const CluLendPlan *row)
+{
+    static const char *const given = "set by hand";
+    unsigned i = table_add_row(table);
+    g_autofree char *share =
+        g_strdup_printf("a fair share: %u of %" G_GUINT64_FORMAT
+                        ", at most the borrower's RAM",
+                        row->weight, row->weights);
+    g_autofree char *note = g_strdup_printf(
+        "%s to %s (%s)", row->lend->device->path, row->lend->to->name,
+        !row->window_bytes ? "it does not fit"
+        : row->covers_ram  ? "IOMMU off: all of the memory"
+        : row->weights     ? share
+                           : given);
+
+    table_set_text(table, i, EXP_LEND_PLAN_ADAPTER,
+                   row->adapter->device->path);
+    table_set_text(table, i, EXP_LEND_PLAN_TERM, "machine_dma_window");
+    table_set_number(table, i, EXP_LEND_PLAN_BYTES,
+                     MIN(row->window_bytes, G_MAXINT64));
+    table_set_text(table, i, EXP_LEND_PLAN_NOTE, note);
+}
+
+/* Prints the DMA windows that the machines of @description give to its loans, if
+ * it can be emulated, and adds them to @table. Returns the exit status. */
+static int print_machines(const TopoDescription *description, Table *table)
+{
+    static const TableColumn columns[] = {
+        {"adapter", TABLE_TEXT, 0},
+        {"window", TABLE_TEXT, 0},
+        {"DMA window", TABLE_TEXT, 0},
+        {"note", TABLE_TEXT, 0},
+    };
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(CluPlan) plan = clu_plan_new(description, errors);
+    g_autoptr(GArray) rows = plan ? clu_lend_plan_new(plan) : NULL;
+    g_autoptr(Table) shown = table_new();
+    unsigned first = table_n_rows(table);
+    int status = CMD_OK;
+
+    if (!rows || rows->len == 0) {
+        return CMD_OK;
+    }
+    table_add_columns(shown, columns, G_N_ELEMENTS(columns));
+    for (unsigned i = 0; i < rows->len; i++) {
+        const CluLendPlan *row = &g_array_index(rows, CluLendPlan, i);
+        g_autofree char *space = bytes_text(row->space_bytes);
+        g_autofree char *window = bytes_text(row->window_bytes);
+
+        machine_row(table, row);
+        table_add_row(shown);
+        table_set_text(shown, i, 0, row->adapter->device->path);
+        table_set_text(shown, i, 1, space);
+        table_set_text(shown, i, 2, window);
+        table_set_text(shown, i, 3,
+                       table_text(table, first + i, EXP_LEND_PLAN_NOTE));
+        status = row->window_bytes ? status : CMD_DIFFERENT;
+    }
+    puts("\nMachines (farside cluster up), if all devices are added before the "
+         "first is borrowed:");
+    cmd_print_table(shown);
+    return status;
 }
 
 /* ---- Options ---------------------------------------------------------- */
@@ -282,7 +347,7 @@ static int plan_scenario(const Options *options, const char *file, Table *table)
     g_autoptr(GPtrArray) plans = NULL;
     g_autoptr(ExpFabric) fabric = NULL;
     GError *error = NULL;
-    int status = CMD_OK;
+    int status = CMD_OK, machines;
 
     if (!description) {
         return CMD_USAGE;
@@ -304,7 +369,8 @@ static int plan_scenario(const Options *options, const char *file, Table *table)
             putchar('\n');
         }
     }
-    return status;
+    machines = print_machines(description, table);
+    return MAX(status, machines);
 }
 
 int cmd_plan(int argc, char **argv)

@@ -13,9 +13,7 @@
 static const char *const geometry[] = {"generation", "lut-entries", "bar2-size",
                                        "bar4-size", NULL};
 
-/* The end of a guest's physical memory. The machine q35 moves a part of it
- * above 4 GiB. */
-static int64_t memory_end(const TopoHost *host)
+int64_t clu_plan_memory_end(const TopoHost *host)
 {
     int64_t bytes = host->vm->memory_bytes;
 
@@ -28,7 +26,8 @@ static int64_t memory_end(const TopoHost *host)
 static char *default_bar4(const TopoLink *link)
 {
     int64_t need =
-        MAX(memory_end(link->end[0]->host), memory_end(link->end[1]->host));
+        MAX(clu_plan_memory_end(link->end[0]->host),
+            clu_plan_memory_end(link->end[1]->host));
     int64_t size = BAR4_MIN;
 
     while (size < need) {

@@ -17,6 +17,9 @@ typedef struct CluPlanLink CluPlanLink;
 /* The type of QEMU device that emulates an NTB adapter. */
 #define CLU_PLAN_NTB_TYPE "farside-switchtec"
 
+/* The type of QEMU device that emulates an accelerator. */
+#define CLU_PLAN_GPU_TYPE "farside-gpu"
+
 /* The PCI device number of the files for the machines inside a host, if it has
  * any. */
 #define CLU_PLAN_INNER_SLOT 30

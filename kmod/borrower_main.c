@@ -429,6 +429,10 @@ int dlend_borrower_borrow(u32 fdid, u64 window, unsigned int flags,
 	struct dlend_peer *peer = dlend_peer_find(fdid >> 16);
 	int err;
 
+	if (!peer && fdid >> 16 == dlend_node())
+		return dlend_why_set(why, -EINVAL,
+				     "device %x is this node's own, and needs no loan; only other nodes can borrow it",
+				     fdid);
 	if (!peer)
 		return dlend_why_set(why, -ENOENT, "node %u was never connected",
 				     fdid >> 16);

@@ -102,6 +102,11 @@ static bool run(int fd, struct fgpu_run *args)
 
 	if (ioctl(fd, FGPU_IOC_RUN, args) == 0)
 		return true;
+	if (errno == EHOSTUNREACH) {
+		fputs("fgpu: the device has no way to this memory; if one of the two is borrowed, \"lendctl enable-p2p\" opens one\n",
+		      stderr);
+		return false;
+	}
 	if (errno != EIO) {
 		fprintf(stderr, "fgpu: the command failed: %s\n", strerror(errno));
 		return false;

@@ -286,7 +286,8 @@ int fgpu_buffer_begin(struct fgpu_file *file, const struct fgpu_place *place, u6
 		table = dma_buf_map_attachment(imported->attach, DMA_BIDIRECTIONAL);
 		if (IS_ERR(table)) {
 			dma_resv_unlock(dmabuf->resv);
-			return PTR_ERR(table);
+			/* -EIO is the device's own: a command that it has refused. */
+			return PTR_ERR(table) == -EIO ? -EHOSTUNREACH : PTR_ERR(table);
 		}
 		imported->table = table;
 	}

@@ -28,10 +28,11 @@ static void print_node(FILE *out, const struct dl_ctl_node *node)
 		node_state(node));
 	if (node->state == DL_CTL_NODE_UP)
 		fprintf(out,
-			" %u direct windows (up to %s), %u entries of %s",
-			node->direct_count,
-			lend_size_text(node->direct_max, direct),
-			node->lut_count, lend_size_text(node->lut_size, lut));
+			" %u direct window%s (up to %s), %u entr%s of %s",
+			node->direct_count, node->direct_count == 1 ? "" : "s",
+			lend_size_text(node->direct_max, direct), node->lut_count,
+			node->lut_count == 1 ? "y" : "ies",
+			lend_size_text(node->lut_size, lut));
 	fputc('\n', out);
 }
 

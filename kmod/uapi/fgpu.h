@@ -49,6 +49,7 @@ enum fgpu_operation {
  * Runs one command and waits for its end. At most one of its places is an import.
  * EIO: the device refused the command; error says why. ECANCELED: the device was reset
  * meanwhile, by an error or by a user, and the command may have been done in part.
+ * EHOSTUNREACH: the device has no way to the memory of the import.
  */
 struct fgpu_run {
 	__u32 operation;

@@ -733,7 +733,7 @@ START_TEST(the_list_has_a_line_for_each)
         "Non-Volatile memory controller Intel Corporation Device f1a5 "
         "(here 10000:04:05.0)");
     ck_assert_str_eq(lines[4],
-                     "8      0000:00:05.0 up             1 direct windows (up "
+                     "8      0000:00:05.0 up             1 direct window (up "
                      "to 512 MiB), 62 entries of 64 KiB");
     /* Columns are aligned with their heads. */
     ck_assert_ptr_eq(strstr(lines[0], "Node") - lines[0] + lines[1],
