@@ -108,10 +108,9 @@ static void machine_row(Table *table, const CluLendPlan *row)
 {
     static const char *const given = "set by hand";
     unsigned i = table_add_row(table);
-    g_autofree char *share =
-        g_strdup_printf("a fair share: %u of %" G_GUINT64_FORMAT
-                        ", at most the borrower's RAM",
-                        row->weight, row->weights);
+    g_autofree char *share = g_strdup_printf(
+        "a fair share: %u of %" G_GUINT64_FORMAT ", at most the borrower's RAM",
+        row->weight, row->weights);
     g_autofree char *note = g_strdup_printf(
         "%s to %s (%s)", row->lend->device->path, row->lend->to->name,
         !row->window_bytes ? "it does not fit"
@@ -119,16 +118,15 @@ static void machine_row(Table *table, const CluLendPlan *row)
         : row->weights     ? share
                            : given);
 
-    table_set_text(table, i, EXP_LEND_PLAN_ADAPTER,
-                   row->adapter->device->path);
+    table_set_text(table, i, EXP_LEND_PLAN_ADAPTER, row->adapter->device->path);
     table_set_text(table, i, EXP_LEND_PLAN_TERM, "machine_dma_window");
     table_set_number(table, i, EXP_LEND_PLAN_BYTES,
                      MIN(row->window_bytes, G_MAXINT64));
     table_set_text(table, i, EXP_LEND_PLAN_NOTE, note);
 }
 
-/* Prints the DMA windows that the machines of @description give to its loans, if
- * it can be emulated, and adds them to @table. Returns the exit status. */
+/* Prints the DMA windows that the machines of @description give to its loans,
+ * if it can be emulated, and adds them to @table. Returns the exit status. */
 static int print_machines(const TopoDescription *description, Table *table)
 {
     static const TableColumn columns[] = {

@@ -33,7 +33,8 @@ static const CluPlanDevice *device_of(const CluPlan *plan,
     return NULL;
 }
 
-/* Returns the adapter of @from at the first cable that leads to @to, or NULL. */
+/* Returns the adapter of @from at the first cable that leads to @to, or NULL.
+ */
 static const CluPlanDevice *adapter_of(const CluPlan *plan,
                                        const TopoHost *from, const TopoHost *to)
 {
@@ -42,8 +43,7 @@ static const CluPlanDevice *adapter_of(const CluPlan *plan,
 
         for (unsigned end = 0; end < 2; end++) {
             if (link->host[end] && link->host[!end] &&
-                link->host[end]->host == from &&
-                link->host[!end]->host == to) {
+                link->host[end]->host == from && link->host[!end]->host == to) {
                 return link->device[end];
             }
         }
@@ -88,7 +88,8 @@ static uint32_t weight_of(const CluPlanDevice *device)
                : DLEND_WEIGHT;
 }
 
-/* Returns what is free for @row when the rows that have windows are borrowed. */
+/* Returns what is free for @row when the rows that have windows are borrowed.
+ */
 static uint64_t free_bytes(const GArray *rows, const CluLendPlan *row)
 {
     uint64_t space = MIN(row->space_bytes, SPACE_MAX), used = 0;
@@ -116,12 +117,10 @@ static void take_share(GArray *rows, CluLendPlan *row, uint64_t weights)
 {
     uint64_t ram = round_up(row->lend->to->vm->memory_bytes, RAM_UNIT);
     uint64_t room = free_bytes(rows, row) / MIB;
+    uint64_t share = dlend_window_share(room, row->weight, weights, ram / MIB);
 
     row->weights = weights;
-    row->window_bytes =
-        MIN(room, MAX(1, dlend_window_share(room, row->weight, weights,
-                                            ram / MIB))) *
-        MIB;
+    row->window_bytes = MIN(room, MAX(1, share)) * MIB;
 }
 
 static uint64_t weights_from(const GArray *rows, unsigned first)

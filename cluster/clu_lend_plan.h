@@ -12,7 +12,7 @@ typedef struct CluLendPlan {
     uint64_t window_bytes;        /* 0: the loan is refused for want of room */
     uint32_t weight;  /* of the device, and of all that share with it when it */
     uint64_t weights; /* is borrowed; both 0 if the share does not count */
-    bool covers_ram;  /* the window is the borrower's memory: its IOMMU is off */
+    bool covers_ram; /* the window is the borrower's memory: its IOMMU is off */
 } CluLendPlan;
 
 /*

@@ -25,9 +25,8 @@ int64_t clu_plan_memory_end(const TopoHost *host)
 
 static char *default_bar4(const TopoLink *link)
 {
-    int64_t need =
-        MAX(clu_plan_memory_end(link->end[0]->host),
-            clu_plan_memory_end(link->end[1]->host));
+    int64_t need = MAX(clu_plan_memory_end(link->end[0]->host),
+                       clu_plan_memory_end(link->end[1]->host));
     int64_t size = BAR4_MIN;
 
     while (size < need) {

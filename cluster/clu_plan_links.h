@@ -7,8 +7,8 @@
 /* The link of @plan for @topo, a link of its description. @plan owns it. */
 CluPlanLink *clu_plan_find_link(const CluPlan *plan, const TopoLink *topo);
 
-/* The end of the physical memory of @host's machine. QEMU's q35 moves a part of a
- * large memory above 4 GiB. */
+/* The end of the physical memory of @host's machine. QEMU's q35 moves a part of
+ * a large memory above 4 GiB. */
 int64_t clu_plan_memory_end(const TopoHost *host);
 
 /* Adds the devices that emulate the NTB adapter @topo to @host, and enters them

@@ -8,8 +8,9 @@
 /* GPUs are known to need larger windows than other devices. */
 uint32_t exp_lend_weight(const TopoDevice *device)
 {
-    return topo_part_kind(device->part) == TOPO_PART_GPU ? DLEND_WEIGHT_ACCELERATOR
-                                                         : DLEND_WEIGHT;
+    return topo_part_kind(device->part) == TOPO_PART_GPU
+               ? DLEND_WEIGHT_ACCELERATOR
+               : DLEND_WEIGHT;
 }
 
 static FabEndpoint *lent_device(const ExpFabric *fabric, const TopoLend *lend)

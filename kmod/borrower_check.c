@@ -56,7 +56,7 @@ int borrower_check_borrow(struct borrower_loan *loan,
 	loan->weight = le32_to_cpu(answer->weight);
 	if (loan->weight < least || loan->weight > DLEND_WEIGHTS_MAX)
 		return dlend_why_set(why, -EPROTO,
-				     "node %u says that its devices have the weight %u; it must be %u to %u",
+				     "node %u says that its devices have the weight %u; it must be %u to %lu",
 				     lender(loan), loan->weight, least,
 				     DLEND_WEIGHTS_MAX);
 	for (i = 0; i < DLEND_BARS; i++) {

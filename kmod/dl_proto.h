@@ -18,6 +18,7 @@
 #ifndef DL_PROTO_H
 #define DL_PROTO_H
 
+#include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/types.h>
 
@@ -100,7 +101,7 @@ struct dlend_msg_bar {
 };
 
 /* Largest weight of all devices of a node. */
-#define DLEND_WEIGHTS_MAX (1 << 26)
+#define DLEND_WEIGHTS_MAX BIT(26)
 
 struct dlend_msg_borrow_answer {
 	__le32 status;		/* enum dlend_borrow_status */

@@ -46,9 +46,9 @@ typedef struct FabLendParams {
 
 /*
  * Puts @device into the pool of devices that can be borrowed. While it is not
- * lent, its @weight (1 to DLEND_WEIGHT_MAX of dl_window.h) counts in the automatic
- * size of the windows of other devices. fab_lend_borrow() offers a device that
- * was not offered, with DLEND_WEIGHT.
+ * lent, its @weight (1 to DLEND_WEIGHT_MAX of dl_window.h) counts in the
+ * automatic size of the windows of other devices. fab_lend_borrow() offers a
+ * device that was not offered, with DLEND_WEIGHT.
  */
 void fab_lend_offer(FabEndpoint *device, uint32_t weight);
 

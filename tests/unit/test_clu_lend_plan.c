@@ -32,7 +32,7 @@
     "vm: {device: nvme, image: 64MiB}}\n"                                      \
     "      - {name: d1, part: optane-900p, at: rp2, "                          \
     "vm: {device: nvme, image: 64MiB}}\n"                                      \
-    "      - {name: g0, part: generic-device, at: rp3, "                          \
+    "      - {name: g0, part: generic-device, at: rp3, "                       \
     "vm: {device: farside-gpu}}\n"                                             \
     "  - name: b\n"                                                            \
     "    cpu: generic-host\n"                                                  \

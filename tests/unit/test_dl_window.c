@@ -51,8 +51,9 @@ START_TEST(equals_wide_product)
     g_autoptr(GRand) rand = g_rand_new_with_seed(1);
 
     for (unsigned i = 0; i < 100000; i++) {
-        uint64_t free_bytes = ((uint64_t)g_rand_int(rand) << 32 |
-                               g_rand_int(rand)) >> g_rand_int_range(rand, 0, 64);
+        uint64_t free_bytes =
+            ((uint64_t)g_rand_int(rand) << 32 | g_rand_int(rand)) >>
+            g_rand_int_range(rand, 0, 64);
         uint32_t weight = g_rand_int_range(rand, 1, DLEND_WEIGHT_MAX + 1);
         uint64_t total = weight + ((uint64_t)g_rand_int(rand) << 8 >>
                                    g_rand_int_range(rand, 0, 40));
