@@ -103,7 +103,7 @@ static bool run(int fd, struct fgpu_run *args)
 	if (ioctl(fd, FGPU_IOC_RUN, args) == 0)
 		return true;
 	if (errno == EHOSTUNREACH) {
-		fputs("fgpu: the device has no way to this memory; \"lendctl enable-p2p\" opens one\n",
+		fputs("fgpu: the device has no way to this memory; try \"lendctl enable-p2p\"\n",
 		      stderr);
 		return false;
 	}
