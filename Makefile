@@ -5,7 +5,7 @@ BUILD ?= build
 JOBS  ?= 2
 
 PACKAGES = gcc libc6-dev meson ninja-build pkg-config libglib2.0-dev \
-           libyaml-dev libjson-glib-dev libgsl-dev check gnuplot-nox graphviz
+           libyaml-dev libjson-glib-dev libcminpack-dev check gnuplot-nox graphviz
 PACKAGES_QEMU = qemu-system-x86 dpkg-dev libfdt-dev libpixman-1-dev cpio
 PACKAGES_GUEST = linux-image-amd64 linux-headers-amd64 linux-source-6.1 \
                  busybox-static kmod cpio bash diffutils binutils xz-utils \
@@ -25,7 +25,7 @@ programs = (for p in $(1); do command -v $$p >/dev/null || exit 1; done)
 # Each of these conditions tests quickly if the packages of a list are there.
 HAVE = $(call programs,cc gcc meson ninja gnuplot dot pkg-config) && \
        pkg-config --exists glib-2.0 gio-2.0 json-glib-1.0 yaml-0.1 \
-                            gsl check
+                            cminpack check
 HAVE_GUEST = ls /boot/vmlinuz-6.1.*-amd64 /usr/src/linux-source-6.1.tar.xz \
              /usr/src/linux-headers-6.1.*-amd64 /bin/busybox >/dev/null 2>&1 && \
              $(call programs,kmod cpio bash cmp readelf xz)

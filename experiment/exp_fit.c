@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The search: Levenberg-Marquardt by GSL, from several starting points. */
+/* The search: Levenberg-Marquardt by MINPACK, from several starting points. */
 #include "exp_fit.h"
 
 #include <math.h>
+#include <string.h>
 
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_multifit_nlinear.h>
-#include <gsl/gsl_qrng.h>
+#include <cminpack.h>
 
 #include "exp_fit_priv.h"
 #include "table_file.h"
 
 #define ITERATIONS_MAX 40
+#define CHANGE_LEAST   1e-9 /* of the sum of squares, relative */
 #define STEP_LEAST     1e-4 /* of a parameter, in the search's own scale */
+#define STEP_FIRST     1    /* the same */
+
+/* Words of lmder(): its argument `iflag`, and its `mode`. */
+#define LMDER_ERRORS    1
+#define LMDER_JACOBIAN  2
+#define LMDER_OWN_SCALE 2
 
 /*
  * The search has no bounds, so a parameter is a sine of what is searched for:
@@ -41,53 +47,53 @@ typedef struct Search {
     GError *error;
 } Search;
 
-static void move_to(Search *search, const gsl_vector *u)
+static void move_to(Search *search, const double *u)
 {
     const GPtrArray *params = search->cases->options->params;
 
     for (unsigned i = 0; i < params->len; i++) {
-        search->at[i] = to_param(params->pdata[i], gsl_vector_get(u, i));
+        search->at[i] = to_param(params->pdata[i], u[i]);
     }
 }
 
-static int evaluate(const gsl_vector *u, void *data, gsl_vector *f)
+/* Sets @jacobian, whose column j begins at j * @stride, to the derivatives of
+ * the errors, which are in the search. */
+static bool derive(Search *search, const double *u, double *jacobian,
+                   int stride)
 {
-    Search *search = data;
-
-    move_to(search, u);
-    if (search->error ||
-        !fit_cases_evaluate(search->cases, search->at, true, search->threads,
-                            search->errors, &search->error)) {
-        return GSL_EFAILED;
-    }
-    for (unsigned i = 0; i < search->cases->chosen; i++) {
-        gsl_vector_set(f, i, search->errors[i]);
-    }
-    return GSL_SUCCESS;
-}
-
-static int derive(const gsl_vector *u, void *data, gsl_matrix *jacobian)
-{
-    Search *search = data;
     const GPtrArray *params = search->cases->options->params;
 
-    move_to(search, u);
-    if (search->error ||
-        !fit_cases_evaluate(search->cases, search->at, true, search->threads,
-                            search->errors, &search->error) ||
-        !fit_cases_derive(search->cases, search->at, search->errors, true,
+    if (!fit_cases_derive(search->cases, search->at, search->errors, true,
                           search->threads, search->slopes, &search->error)) {
-        return GSL_EFAILED;
+        return false;
     }
     for (unsigned i = 0; i < search->cases->chosen; i++) {
         for (unsigned j = 0; j < params->len; j++) {
-            gsl_matrix_set(
-                jacobian, i, j,
+            jacobian[i + j * (unsigned)stride] =
                 search->slopes[i * params->len + j] *
-                    to_param_slope(params->pdata[j], gsl_vector_get(u, j)));
+                to_param_slope(params->pdata[j], u[j]);
         }
     }
-    return GSL_SUCCESS;
+    return true;
+}
+
+/* What lmder() asks for: the errors at @u, or their derivatives. A negative
+ * number ends it. */
+static int evaluate(void *data, int m, int n, const double *u, double *errors,
+                    double *jacobian, int stride, int what)
+{
+    Search *search = data;
+
+    move_to(search, u);
+    if (!fit_cases_evaluate(search->cases, search->at, true, search->threads,
+                            search->errors, &search->error) ||
+        (what == LMDER_JACOBIAN && !derive(search, u, jacobian, stride))) {
+        return -1;
+    }
+    if (what == LMDER_ERRORS) {
+        memcpy(errors, search->errors, sizeof(*errors) * (unsigned)m);
+    }
+    return 0;
 }
 
 static double sum_squares(const double *errors, unsigned count)
@@ -100,36 +106,39 @@ static double sum_squares(const double *errors, unsigned count)
     return sum;
 }
 
+/* Moves @u to a minimum. It may end without progress, at a minimum of rounded
+ * parameters. */
+static void minimize(Search *search, double *u)
+{
+    int m = (int)search->cases->chosen;
+    int n = (int)search->cases->options->params->len;
+    g_autofree double *scale = g_new(double, n);
+    g_autofree double *errors = g_new(double, m);
+    g_autofree double *jacobian = g_new(double, m *n);
+    g_autofree double *work = g_new(double, 4 * n + m);
+    g_autofree int *order = g_new(int, n);
+    int evaluations, derivations;
+
+    for (int i = 0; i < n; i++) {
+        scale[i] = 1;
+    }
+    lmder(evaluate, search, m, n, u, errors, jacobian, m, CHANGE_LEAST,
+          STEP_LEAST, 0, ITERATIONS_MAX, scale, LMDER_OWN_SCALE, STEP_FIRST, 0,
+          &evaluations, &derivations, order, work, work + n, work + 2 * n,
+          work + 3 * n, work + 4 * n);
+}
+
 /* Searches from one starting point. Errors are left in the search. */
 static void search_run(void *data, void *unused)
 {
     Search *search = data;
     unsigned n_params = search->cases->options->params->len;
-    gsl_multifit_nlinear_parameters settings =
-        gsl_multifit_nlinear_default_parameters();
-    gsl_multifit_nlinear_fdf fdf = {
-        .f = evaluate,
-        .df = derive,
-        .n = search->cases->chosen,
-        .p = n_params,
-        .params = search,
-    };
-    gsl_multifit_nlinear_workspace *work;
-    gsl_vector *u = gsl_vector_alloc(n_params);
-    int info;
+    g_autofree double *u = g_new(double, n_params);
 
-    settings.scale = gsl_multifit_nlinear_scale_levenberg;
-    work = gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &settings,
-                                      fdf.n, fdf.p);
     for (unsigned i = 0; i < n_params; i++) {
-        gsl_vector_set(u, i, asin(2 * search->start[i] - 1));
+        u[i] = asin(2 * search->start[i] - 1);
     }
-    if (gsl_multifit_nlinear_init(u, &fdf, work) == GSL_SUCCESS) {
-        /* It may end without progress, at a minimum of rounded parameters. */
-        gsl_multifit_nlinear_driver(ITERATIONS_MAX, STEP_LEAST, 1e-9, 0, NULL,
-                                    NULL, &info, work);
-        gsl_vector_memcpy(u, gsl_multifit_nlinear_position(work));
-    }
+    minimize(search, u);
     if (!search->error) {
         move_to(search, u);
         fit_cases_evaluate(search->cases, search->at, true, search->threads,
@@ -139,23 +148,44 @@ static void search_run(void *data, void *unused)
         search->end[i] = round(search->at[i]);
     }
     search->squares = sum_squares(search->errors, search->cases->chosen);
-    gsl_multifit_nlinear_free(work);
-    gsl_vector_free(u);
+}
+
+/* Returns the digits of @index in @base behind the point, the last one first:
+ * a term of the Halton sequence (Halton, Numerische Mathematik 2, 1960). */
+static double halton(unsigned index, unsigned base)
+{
+    double value = 0, digit = 1;
+
+    for (; index > 0; index /= base) {
+        digit /= base;
+        value += digit * (index % base);
+    }
+    return value;
+}
+
+static unsigned next_prime(unsigned after)
+{
+    for (unsigned n = after + 1;; n++) {
+        unsigned divisor = 2;
+
+        while (divisor * divisor <= n && n % divisor != 0) {
+            divisor++;
+        }
+        if (divisor * divisor > n) {
+            return n;
+        }
+    }
 }
 
 /* Spreads the starting points: the first one in the middle of all ranges. */
-static void choose_start(Search *search, gsl_qrng *points, unsigned index)
+static void choose_start(Search *search, unsigned index)
 {
-    unsigned n_params = search->cases->options->params->len;
+    unsigned n_params = search->cases->options->params->len, prime = 1;
 
     for (unsigned i = 0; i < n_params; i++) {
-        search->start[i] = 0.5;
-    }
-    if (index > 0) {
-        gsl_qrng_get(points, search->start);
-    }
-    /* At a bound the sine has no slope. */
-    for (unsigned i = 0; i < n_params; i++) {
+        prime = next_prime(prime);
+        search->start[i] = index > 0 ? halton(index, prime) : 0.5;
+        /* At a bound the sine has no slope. */
         search->start[i] = CLAMP(search->start[i], 0.02, 0.98);
     }
 }
@@ -178,14 +208,10 @@ static Search *search_all(FitCases *cases, unsigned count)
 {
     unsigned n_params = cases->options->params->len;
     unsigned threads = MAX(cases->options->threads, 1);
-    gsl_qrng *points = gsl_qrng_alloc(
-        n_params <= 40 ? gsl_qrng_sobol : gsl_qrng_reversehalton, n_params);
-    g_autofree double *middle = g_new(double, n_params);
     Search *searches = g_new0(Search, count);
     GThreadPool *pool = g_thread_pool_new(
         search_run, NULL, (int)MIN(threads, count), FALSE, NULL);
 
-    gsl_qrng_get(points, middle); /* the first point is the middle */
     for (unsigned i = 0; i < count; i++) {
         Search *search = &searches[i];
 
@@ -196,13 +222,12 @@ static Search *search_all(FitCases *cases, unsigned count)
         search->at = g_new0(double, n_params);
         search->errors = g_new0(double, cases->chosen);
         search->slopes = g_new0(double, cases->chosen *n_params);
-        choose_start(search, points, i);
+        choose_start(search, i);
     }
     for (unsigned i = 0; i < count; i++) {
         g_thread_pool_push(pool, &searches[i], NULL);
     }
     g_thread_pool_free(pool, FALSE, TRUE);
-    gsl_qrng_free(points);
     return searches;
 }
 
@@ -252,8 +277,6 @@ static ExpFit *fit_of(FitCases *cases, Search *searches, unsigned count,
 
 ExpFit *exp_fit_run(char **files, const ExpFitOptions *options, GError **error)
 {
-    /* GSL would abort the program where it now returns a status. */
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
     unsigned count = MAX(options->starts, 1);
     ExpFit *fit = NULL;
     FitCases cases;
@@ -265,7 +288,6 @@ ExpFit *exp_fit_run(char **files, const ExpFitOptions *options, GError **error)
         searches_free(searches, count);
     }
     fit_cases_done(&cases);
-    gsl_set_error_handler(handler);
     return fit;
 }
 

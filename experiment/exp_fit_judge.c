@@ -4,9 +4,10 @@
 
 #include <math.h>
 
-#include <gsl/gsl_cdf.h>
-#include <gsl/gsl_linalg.h>
+#include "exp_svd.h"
+#include "sim_stats.h"
 
+#define CONFIDENCE 0.95
 #define ALONE      0.95 /* of the squared sensitivity: one value decides */
 #define NOT_TOLD   0.03 /* smallest singular value of the unit columns */
 #define IN_THE_MIX 0.3  /* least part of a parameter that is named there */
@@ -117,13 +118,13 @@ static void check_bounds(Judge *judge, unsigned j)
 }
 
 /* Names the parameters that @direction mixes. */
-static void warn_mix(Judge *judge, const gsl_matrix *v, unsigned which,
+static void warn_mix(Judge *judge, const double *direction,
                      const unsigned *columns, unsigned count)
 {
     g_autoptr(GString) names = g_string_new(NULL);
 
     for (unsigned j = 0; j < count; j++) {
-        if (fabs(gsl_matrix_get(v, j, which)) >= IN_THE_MIX) {
+        if (fabs(direction[j]) >= IN_THE_MIX) {
             g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "",
                                    param_at(judge, columns[j])->path);
         }
@@ -134,16 +135,12 @@ static void warn_mix(Judge *judge, const gsl_matrix *v, unsigned which,
          names->str);
 }
 
-/* Computes standard deviations from the singular values of the sensitivities,
- * whose columns have length 1 here. @columns are the parameters with an
- * effect. */
-static void decompose(Judge *judge, const unsigned *columns, unsigned count)
+/* Writes the sensitivities of the chosen values into @columns of @a, one after
+ * the other, each with length 1. Returns the sum of squared errors. */
+static double fill_columns(const Judge *judge, const unsigned *columns,
+                           unsigned count, double *a)
 {
     unsigned chosen = judge->cases->chosen, row = 0;
-    gsl_matrix *a = gsl_matrix_calloc(MAX(chosen, count), count);
-    gsl_matrix *v = gsl_matrix_alloc(count, count);
-    gsl_vector *s = gsl_vector_alloc(count);
-    gsl_vector *work = gsl_vector_alloc(count);
     double squares = 0;
 
     for (unsigned i = 0; i < judge->values->len; i++) {
@@ -154,23 +151,36 @@ static void decompose(Judge *judge, const unsigned *columns, unsigned count)
         }
         squares += judge->errors[i] * judge->errors[i];
         for (unsigned j = 0; j < count; j++) {
-            gsl_matrix_set(a, row, j,
-                           judge->slopes[i * judge->params + columns[j]] /
-                               column_length(judge, columns[j]));
+            a[j * chosen + row] =
+                judge->slopes[i * judge->params + columns[j]] /
+                column_length(judge, columns[j]);
         }
         row++;
     }
-    gsl_linalg_SV_decomp(a, v, s, work);
+    return squares;
+}
+
+/* Computes standard deviations from the singular values of the sensitivities.
+ * @columns are the parameters with an effect. */
+static void decompose(Judge *judge, const unsigned *columns, unsigned count)
+{
+    unsigned chosen = judge->cases->chosen;
+    g_autofree double *a = g_new0(double, count *chosen);
+    g_autofree double *v = g_new(double, count *count);
+    g_autofree double *s = g_new(double, count);
+    double squares = fill_columns(judge, columns, count, a);
+
+    exp_svd(a, chosen, count, s, v);
     for (unsigned k = 0; k < count; k++) {
-        if (gsl_vector_get(s, k) < NOT_TOLD) {
-            warn_mix(judge, v, k, columns, count);
+        if (s[k] < NOT_TOLD) {
+            warn_mix(judge, &v[k * count], columns, count);
         }
     }
     for (unsigned j = 0; j < count && chosen > judge->params; j++) {
         double variance = 0;
 
         for (unsigned k = 0; k < count; k++) {
-            double part = gsl_matrix_get(v, j, k) / gsl_vector_get(s, k);
+            double part = v[k * count + j] / s[k];
 
             variance += part * part;
         }
@@ -178,10 +188,6 @@ static void decompose(Judge *judge, const unsigned *columns, unsigned count)
             sqrt(variance * squares / (chosen - judge->params)) /
             column_length(judge, columns[j]) * judge->best[columns[j]];
     }
-    gsl_matrix_free(a);
-    gsl_matrix_free(v);
-    gsl_vector_free(s);
-    gsl_vector_free(work);
 }
 
 static void check_ends(Judge *judge, const double *ends, const double *squares)
@@ -223,7 +229,8 @@ static void add_params(Judge *judge)
     };
     Table *table = table_new();
     int freedom = (int)judge->cases->chosen - (int)judge->params;
-    double t = freedom > 0 ? gsl_cdf_tdist_Pinv(0.975, freedom) : NAN;
+    double t =
+        freedom > 0 ? sim_stats_student(CONFIDENCE, (unsigned)freedom) : NAN;
 
     judge->fit->params = table;
     table_add_columns(table, columns, G_N_ELEMENTS(columns));

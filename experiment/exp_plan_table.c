@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include <gsl/gsl_cdf.h>
+#include "sim_stats.h"
 
 #define CONFIDENCE 0.95
 
@@ -174,7 +174,7 @@ static int64_t half_width(const ExpPoint *const *runs, unsigned count,
         return TABLE_NONE;
     }
     variance = MAX(squares - sum * sum / n, 0) / (n - 1);
-    return (int64_t)ceil(gsl_cdf_tdist_Pinv((1 + CONFIDENCE) / 2, n - 1) *
+    return (int64_t)ceil(sim_stats_student(CONFIDENCE, (unsigned)n - 1) *
                          sqrt(variance / n));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "sim_stats.h"
 
+#include <math.h>
 #include <string.h>
 
 /* A bucket is 2^-7 of the power of two below its values. */
@@ -224,4 +225,37 @@ double sim_level_mean(const SimLevel *level, SimTime now)
     }
     area = level->area + (__int128)level->level * (now - level->last);
     return (double)area / (double)(now - level->start);
+}
+
+/* The part of the distribution within t = sqrt(freedom) * tan(theta) of 0. */
+static double student_part(double theta, unsigned freedom)
+{
+    double squared = cos(theta) * cos(theta), term = 1, sum = 0;
+    unsigned odd = freedom % 2;
+
+    /* The terms with the powers of the cosine 0, 2, ... or 1, 3, ... */
+    for (unsigned k = odd; k + 1 < freedom; k += 2) {
+        sum += term;
+        term *= squared * (k + 1) / (k + 2);
+    }
+    if (!odd) {
+        return sin(theta) * sum;
+    }
+    return 2 / G_PI * (theta + sin(theta) * cos(theta) * sum);
+}
+
+double sim_stats_student(double confidence, unsigned freedom)
+{
+    double low = 0, high = G_PI / 2, middle = high / 2;
+
+    g_assert(confidence > 0 && confidence < 1 && freedom > 0);
+    while (low < middle && middle < high) {
+        if (student_part(middle, freedom) < confidence) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+        middle = low + (high - low) / 2;
+    }
+    return sqrt(freedom) * tan(middle);
 }

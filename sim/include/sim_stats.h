@@ -72,6 +72,14 @@ void sim_tally_add(SimTally *tally, double value);
 double sim_tally_variance(const SimTally *tally);
 
 /*
+ * The quantile of Student's t distribution with @freedom (1 or more) degrees of
+ * freedom that bounds the part @confidence (0 to 1, exclusive) around 0: 12.706
+ * for 0.95 and 1. From the series 26.7.3 and 26.7.4 of Abramowitz and Stegun,
+ * "Handbook of Mathematical Functions".
+ */
+double sim_stats_student(double confidence, unsigned freedom);
+
+/*
  * A level that changes over time: a queue length, or 0 and 1 for idle and
  * busy. Its time-weighted average is kept as an exact integer. A value type.
  */

@@ -3,7 +3,7 @@
  * Invariant: the statistics agree with those computed directly from all values.
  * The reference for quantiles of a histogram is a sorted array (within the
  * resolution), for tallies the two-pass formulas, and for levels the sum over
- * all steps.
+ * all steps. Quantiles of Student's t are those of published tables.
  */
 #include <check.h>
 #include <math.h>
@@ -288,6 +288,38 @@ START_TEST(test_level_long)
 }
 END_TEST
 
+/* Abramowitz and Stegun, table 26.10 (three digits), and what the closed forms
+ * for 1 and 2 degrees of freedom give. */
+START_TEST(test_student)
+{
+    const struct {
+        double confidence;
+        unsigned freedom;
+        double t;
+        double error;
+    } rows[] = {
+        {0.95, 1, tan(0.475 * G_PI), 1e-12},
+        {0.95, 2, 0.95 * sqrt(2 / (1 - 0.95 * 0.95)), 1e-12},
+        {0.95, 3, 3.182, 0.0005},
+        {0.95, 4, 2.776, 0.0005},
+        {0.95, 5, 2.571, 0.0005},
+        {0.95, 10, 2.228, 0.0005},
+        {0.95, 29, 2.045, 0.0005},
+        {0.95, 120, 1.980, 0.0005},
+        {0.95, 1000000, 1.960, 0.0005},
+        {0.5, 7, 0.711, 0.0005},
+        {0.99, 6, 3.707, 0.0005},
+        {0.999, 4, 8.610, 0.0005},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        ck_assert_double_eq_tol(
+            sim_stats_student(rows[i].confidence, rows[i].freedom), rows[i].t,
+            rows[i].error);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sim_stats");
@@ -300,6 +332,7 @@ int main(void)
     tcase_add_loop_test(tcase, test_tally, 0, 2);
     tcase_add_test(tcase, test_level);
     tcase_add_test(tcase, test_level_long);
+    tcase_add_test(tcase, test_student);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
