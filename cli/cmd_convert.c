@@ -80,7 +80,7 @@ static int export_host(const Options *options, const ExpFabric *fabric,
         inv_export_hwloc(functions, topo_part_bytes(host->cpu, "memory.size"),
                          text);
     } else {
-        inv_export_nccl(functions, text);
+        inv_export_nccl(host, functions, text);
     }
     if (!options->output) {
         fputs(text->str, stdout);

@@ -13,13 +13,16 @@ static const char details[] =
     "  lspci -vvv >machine.txt      as root, or links are missing\n"
     "  lspci -xxxx >machine.txt     the same from configuration space\n"
     "  lspci -t >machine.txt        the tree alone\n"
+    "  nvidia-smi topo -m >m.txt    GPUs and NICs, as far as it tells\n"
     "  lstopo machine.xml           hwloc XML, version 2\n"
     "  NCCL_TOPO_DUMP_FILE=...      NCCL topology XML\n"
     "\n"
     "No dump has all numbers of the model. The comment of the description lists\n"
     "those that come from generic parts, and the functions that the model "
     "leaves\n"
-    "out. `farside topo` prints the tree of all functions.\n"
+    "out. `farside topo` prints the tree of all functions. What the model takes\n"
+    "otherwise than the dump has it, such as a link of 64GT/s, is a line on\n"
+    "standard error; the last line says what was taken and what was not.\n"
     "\n"
     "Exit status: 0 done, 2 bad usage or input.";
 
@@ -47,6 +50,15 @@ static bool is_name(const char *text)
     return *text == '\0';
 }
 
+static void print_report(const char *report)
+{
+    g_auto(GStrv) lines = g_strsplit(report, "\n", -1);
+
+    for (unsigned i = 0; lines[i]; i++) {
+        fprintf(stderr, "farside import: %s\n", lines[i]);
+    }
+}
+
 int cmd_import(int argc, char **argv)
 {
     g_auto(Options) options = {0};
@@ -62,6 +74,7 @@ int cmd_import(int argc, char **argv)
     g_auto(GStrv) files = NULL;
     g_autofree char *text = NULL;
     g_autofree char *yaml = NULL;
+    g_autofree char *report = NULL;
     GError *error = NULL;
     size_t length;
     int status;
@@ -79,7 +92,7 @@ int cmd_import(int argc, char **argv)
         cmd_complain("import", error);
         return CMD_USAGE;
     }
-    yaml = inv_import(files[0], text, length, host, NULL, &error);
+    yaml = inv_import(files[0], text, length, host, NULL, &report, &error);
     if (!yaml || (options.output &&
                   !g_file_set_contents(options.output, yaml, -1, &error))) {
         cmd_complain("import", error);
@@ -88,5 +101,6 @@ int cmd_import(int argc, char **argv)
     if (!options.output) {
         fputs(yaml, stdout);
     }
+    print_report(report);
     return CMD_OK;
 }

@@ -69,6 +69,27 @@ static void add_bridges(GPtrArray *functions, const FabComponent *component,
     }
 }
 
+/* Gives the root ports their nodes, if there are several of them. */
+static void set_nodes(const GPtrArray *functions, const TopoPart *cpu)
+{
+    unsigned n;
+    const TopoRootPort *ports = topo_part_root_ports(cpu, &n);
+    bool has_several = false;
+
+    for (unsigned i = 0; i < n; i++) {
+        has_several |= ports[i].node != ports[0].node;
+    }
+    for (unsigned i = 0; i < functions->len && has_several; i++) {
+        TopoFunction *function = functions->pdata[i];
+
+        for (unsigned j = 0; j < n && function->is_bridge; j++) {
+            if (strcmp(ports[j].name, function->name) == 0) {
+                function->numa_node = (int)ports[j].node;
+            }
+        }
+    }
+}
+
 static int64_t class_of(const TopoPart *part)
 {
     static const struct {
@@ -131,6 +152,7 @@ GPtrArray *exp_functions_new(const ExpFabric *fabric, const TopoHost *host)
     add(functions, address_of(fab_component_bdf(root)), CLASS_HOST_BRIDGE,
         host->name);
     add_bridges(functions, root, NULL);
+    set_nodes(functions, host->cpu);
     for (unsigned i = 0; i < host->switches->len; i++) {
         const TopoSwitch *sw = host->switches->pdata[i];
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "inv_export.h"
 
+#include <string.h>
+
 #include "inv_machine_priv.h"
 
 #define CLASS_PCI_BRIDGE 0x060400
@@ -9,14 +11,16 @@
 typedef struct Writer {
     const GPtrArray *functions;
     GString *out;
-    unsigned gp_index;   /* hwloc: the last number of an object */
-    unsigned gpus, nets; /* NCCL: how many were written */
+    const TopoHost *host; /* NCCL */
+    int node;             /* NCCL: of the current CPU; -1: not known */
+    unsigned gp_index;    /* hwloc: the last number of an object */
+    unsigned gpus, nets;  /* NCCL: how many were written */
 } Writer;
 
 static const TopoFunction *bridge_above(const Writer *writer,
                                         const TopoFunction *function)
 {
-    return inv_bridge_above(writer->functions, function->address);
+    return inv_bridge_above(writer->functions, function);
 }
 
 static int64_t known(int64_t value)
@@ -80,25 +84,23 @@ static void hwloc_object(Writer *writer, const TopoFunction *function,
     g_string_append_printf(out, "%*s</object>\n", indent, "");
 }
 
-/* Writes the functions on one root bus, which is at @index. Returns the index
- * of the next root bus. */
-static unsigned hwloc_root_bus(Writer *writer, unsigned index)
+/* Writes the functions on the root bus of @first, the first one of them. */
+static void hwloc_root_bus(Writer *writer, const TopoFunction *first)
 {
-    const TopoFunction *first = writer->functions->pdata[index];
+    g_autoptr(GPtrArray) members = g_ptr_array_new();
     unsigned last_bus = first->address.bus;
-    unsigned next = writer->functions->len;
 
-    for (unsigned i = index; i < writer->functions->len; i++) {
-        const TopoFunction *function = writer->functions->pdata[i];
+    for (unsigned i = 0; i < writer->functions->len; i++) {
+        TopoFunction *function = writer->functions->pdata[i];
 
-        if (function->address.domain != first->address.domain ||
-            (function->address.bus != first->address.bus &&
-             !bridge_above(writer, function))) {
-            next = i;
-            break;
+        if (function->address.domain == first->address.domain &&
+            function->address.bus == first->address.bus &&
+            !bridge_above(writer, function)) {
+            g_ptr_array_add(members, function);
+            last_bus =
+                MAX(last_bus, function->is_bridge ? function->subordinate
+                                                  : function->address.bus);
         }
-        last_bus = MAX(last_bus, function->is_bridge ? function->subordinate
-                                                     : function->address.bus);
     }
     g_string_append_printf(writer->out,
                            "    <object type=\"Bridge\" gp_index=\"%u\" "
@@ -106,15 +108,10 @@ static unsigned hwloc_root_bus(Writer *writer, unsigned index)
                            "bridge_pci=\"%04x:[%02x-%02x]\">\n",
                            ++writer->gp_index, first->address.domain,
                            first->address.bus, last_bus);
-    for (unsigned i = index; i < next; i++) {
-        const TopoFunction *function = writer->functions->pdata[i];
-
-        if (!bridge_above(writer, function)) {
-            hwloc_object(writer, function, 1);
-        }
+    for (unsigned i = 0; i < members->len; i++) {
+        hwloc_object(writer, members->pdata[i], 1);
     }
     g_string_append(writer->out, "    </object>\n");
-    return next;
 }
 
 void inv_export_hwloc(const GPtrArray *functions, int64_t memory_bytes,
@@ -124,7 +121,7 @@ void inv_export_hwloc(const GPtrArray *functions, int64_t memory_bytes,
         "cpuset=\"0x00000001\" complete_cpuset=\"0x00000001\" "
         "nodeset=\"0x00000001\" complete_nodeset=\"0x00000001\"";
     Writer writer = {.functions = functions, .out = out, .gp_index = 3};
-    unsigned i = 0;
+    const TopoFunction *last = NULL;
 
     g_string_append_printf(
         out,
@@ -138,22 +135,63 @@ void inv_export_hwloc(const GPtrArray *functions, int64_t memory_bytes,
         "local_memory=\"%" G_GINT64_FORMAT "\"/>\n"
         "    <object type=\"PU\" os_index=\"0\" %s gp_index=\"3\"/>\n",
         sets, sets, memory_bytes, sets);
-    while (i < functions->len) {
-        i = hwloc_root_bus(&writer, i);
+    for (unsigned i = 0; i < functions->len; i++) {
+        const TopoFunction *function = functions->pdata[i];
+
+        if (!bridge_above(&writer, function) &&
+            (!last || last->address.domain != function->address.domain ||
+             last->address.bus != function->address.bus)) {
+            hwloc_root_bus(&writer, function);
+            last = function;
+        }
     }
     g_string_append(out, "  </object>\n</topology>\n");
 }
 
 /* ---- NCCL -------------------------------------------------------------- */
 
-static bool is_gpu(const TopoFunction *function)
+/* Returns whether the model has @function. All functions of a host that was not
+ * imported come from the model. */
+static bool is_in_model(const Writer *writer, const TopoFunction *function)
 {
-    return function->class_code >> 16 == 0x03;
+    const TopoHost *host = writer->host;
+
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        const TopoDevice *device = host->devices->pdata[i];
+        const TopoPciAddress first = device->address;
+
+        if (device->has_address &&
+            topo_part_kind(device->part) != TOPO_PART_NTB &&
+            function->address.domain == first.domain &&
+            function->address.bus == first.bus &&
+            function->address.dev == first.dev &&
+            function->address.fn >= first.fn &&
+            function->address.fn - first.fn <
+                (unsigned)topo_part_int(device->part, "card.ports")) {
+            return true;
+        }
+    }
+    return host->functions->len == 0;
 }
 
-static bool is_net(const TopoFunction *function)
+static bool has_type(const Writer *writer, const TopoFunction *function,
+                     const char *type)
 {
-    return function->class_code >> 16 == 0x02;
+    const char *prefix;
+
+    return strcmp(inv_card_type(function, &prefix), type) == 0 &&
+           is_in_model(writer, function);
+}
+
+static bool is_gpu(const Writer *writer, const TopoFunction *function)
+{
+    return has_type(writer, function, "gpu");
+}
+
+static bool is_net(const Writer *writer, const TopoFunction *function)
+{
+    return has_type(writer, function, "network") ||
+           has_type(writer, function, "infiniband");
 }
 
 /* Returns the Upstream Port of the first switch above @function; NULL if there
@@ -163,10 +201,24 @@ static const TopoFunction *switch_above(const Writer *writer,
 {
     const TopoFunction *above = bridge_above(writer, function);
 
-    while (above && !above->is_upstream) {
+    /* Bus numbers and `below:` of a strange host may make a loop. */
+    for (unsigned i = 0;
+         above && !above->is_upstream && i < writer->functions->len; i++) {
         above = bridge_above(writer, above);
     }
-    return above;
+    return above && above->is_upstream ? above : NULL;
+}
+
+/* Returns the memory node of @function: its own, or that of the next bridge
+ * above it that has one. -1: not known. */
+static int node_of(const Writer *writer, const TopoFunction *function)
+{
+    for (unsigned i = 0;
+         function && function->numa_node < 0 && i < writer->functions->len;
+         i++) {
+        function = bridge_above(writer, function);
+    }
+    return function ? function->numa_node : -1;
 }
 
 /* Returns whether a GPU or a network port is below the switch @upstream. */
@@ -174,13 +226,13 @@ static bool is_wanted(const Writer *writer, const TopoFunction *upstream)
 {
     for (unsigned i = 0; i < writer->functions->len; i++) {
         const TopoFunction *function = writer->functions->pdata[i];
-        const TopoFunction *above;
+        const TopoFunction *above = function;
 
-        if (!is_gpu(function) && !is_net(function)) {
+        if (!is_gpu(writer, function) && !is_net(writer, function)) {
             continue;
         }
-        for (above = switch_above(writer, function); above;
-             above = switch_above(writer, above)) {
+        for (unsigned j = 0; above && j < writer->functions->len; j++) {
+            above = switch_above(writer, above);
             if (above == upstream) {
                 return true;
             }
@@ -215,13 +267,13 @@ static void nccl_pci(Writer *writer, const TopoFunction *function,
                                function->width);
     }
     g_string_append(out, ">\n");
-    if (is_gpu(function)) {
+    if (is_gpu(writer, function)) {
         g_string_append_printf(out,
                                "%*s<gpu dev=\"%u\" sm=\"80\" rank=\"%u\" "
                                "gdr=\"1\"/>\n",
                                indent + 2, "", writer->gpus, writer->gpus);
         writer->gpus++;
-    } else if (is_net(function)) {
+    } else if (is_net(writer, function)) {
         g_string_append_printf(
             out,
             "%*s<nic>\n"
@@ -236,31 +288,73 @@ static void nccl_pci(Writer *writer, const TopoFunction *function,
     g_string_append_printf(out, "%*s</pci>\n", indent, "");
 }
 
-/* Writes what is directly below the switch @above; NULL: below the CPU. */
+/* Writes what is directly below the switch @above; NULL: below the CPU of the
+ * current node. */
 static void nccl_below(Writer *writer, const TopoFunction *above,
                        unsigned depth)
 {
     for (unsigned i = 0; i < writer->functions->len; i++) {
         const TopoFunction *function = writer->functions->pdata[i];
-        bool is_end = is_gpu(function) || is_net(function);
 
         if (switch_above(writer, function) == above &&
-            (is_end ||
+            (above || node_of(writer, function) == writer->node) &&
+            (is_gpu(writer, function) || is_net(writer, function) ||
              (function->is_upstream && is_wanted(writer, function)))) {
             nccl_pci(writer, function, depth);
         }
     }
 }
 
-void inv_export_nccl(const GPtrArray *functions, GString *out)
+static int compare_nodes(const void *a, const void *b)
 {
-    Writer writer = {.functions = functions, .out = out};
+    return *(const int *)a - *(const int *)b;
+}
 
-    g_string_append(out,
-                    "<system version=\"1\">\n"
-                    "  <cpu numaid=\"0\" affinity=\"ffffffff\" "
-                    "arch=\"x86_64\" vendor=\"GenuineIntel\" familyid=\"6\" "
-                    "modelid=\"85\">\n");
-    nccl_below(&writer, NULL, 2);
-    g_string_append(out, "  </cpu>\n</system>\n");
+/* Returns the nodes (int) of what is directly below a CPU, in order. */
+static GArray *nccl_nodes(const Writer *writer)
+{
+    GArray *nodes = g_array_new(FALSE, FALSE, sizeof(int));
+
+    for (unsigned i = 0; i < writer->functions->len; i++) {
+        const TopoFunction *function = writer->functions->pdata[i];
+        int node = node_of(writer, function);
+        bool is_known = false;
+
+        for (unsigned j = 0; j < nodes->len; j++) {
+            is_known |= g_array_index(nodes, int, j) == node;
+        }
+        if (!is_known && !switch_above(writer, function) &&
+            (is_gpu(writer, function) || is_net(writer, function) ||
+             (function->is_upstream && is_wanted(writer, function)))) {
+            g_array_append_val(nodes, node);
+        }
+    }
+    if (nodes->len == 0) {
+        int none = -1;
+
+        g_array_append_val(nodes, none);
+    }
+    g_array_sort(nodes, compare_nodes);
+    return nodes;
+}
+
+void inv_export_nccl(const TopoHost *host, const GPtrArray *functions,
+                     GString *out)
+{
+    Writer writer = {.host = host, .functions = functions, .out = out};
+    g_autoptr(GArray) nodes = nccl_nodes(&writer);
+
+    g_string_append(out, "<system version=\"1\">\n");
+    for (unsigned i = 0; i < nodes->len; i++) {
+        writer.node = g_array_index(nodes, int, i);
+        /* A machine of one node does not always tell its number. */
+        g_string_append_printf(
+            out,
+            "  <cpu numaid=\"%d\" affinity=\"ffffffff\" arch=\"x86_64\" "
+            "vendor=\"GenuineIntel\" familyid=\"6\" modelid=\"85\">\n",
+            nodes->len == 1 ? MAX(writer.node, 0) : writer.node);
+        nccl_below(&writer, NULL, 2);
+        g_string_append(out, "  </cpu>\n");
+    }
+    g_string_append(out, "</system>\n");
 }

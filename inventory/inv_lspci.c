@@ -3,6 +3,10 @@
  * Reads the output of `lspci -vvv`, and the hexadecimal dumps of `lspci -x` to
  * `-xxxx`. A dump is the configuration space itself (PCIe 5.0 s7.5), so it
  * replaces what the text says.
+ *
+ * Blanks may stand for tabs, and a mail program may have broken lines: what
+ * begins neither with a blank nor with a word of lspci continues the line
+ * before.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,99 +14,43 @@
 #include "inv_inventory.h"
 #include "inv_machine_priv.h"
 
-#define CONFIG_BYTES 256
+#define CONFIG_BYTES 4096
+
+/* Registers of the PCI Express and other capabilities, by the words of lspci.
+ * The lines below one of them continue it. */
+typedef enum Register {
+    REGISTER_OTHER,
+    REGISTER_DEVICE_CONTROL,
+    REGISTER_DEVICE_CONTROL_2,
+    REGISTER_LINK_CAPABILITIES,
+    REGISTER_LINK_CONTROL,
+    REGISTER_LINK_STATUS,
+    REGISTER_ACS_CAPABILITIES,
+    REGISTER_ACS_CONTROL,
+} Register;
 
 /* The state while one output is read. */
 typedef struct Reader {
     const char *name;
     InvMachine *machine;
     InvFunction *function; /* of the lines that follow; NULL: none yet */
+    GString *line;         /* what was read of the current line */
+    bool is_title;         /* this is the first line of the function */
+    Register where;
+    bool is_in_capability;
     uint8_t config[CONFIG_BYTES];
     unsigned n_config; /* bytes of config that were read, from 0 on */
     unsigned bridge;   /* line of the first PCI bridge; 0: there is none */
     bool has_details;  /* there are more than the first lines of functions */
 } Reader;
 
-/* ---- Configuration space ----------------------------------------------- */
-
-#define HEADER_TYPE       0x0e
-#define CAPABILITIES      0x34
-#define STATUS            0x06
-#define STATUS_HAS_CAPS   0x10
-#define CAPABILITY_PCIE   0x10
-#define BASE_CLASS_BRIDGE 0x06
-
-static unsigned config_u16(const Reader *reader, unsigned offset)
-{
-    return reader->config[offset] | (unsigned)reader->config[offset + 1] << 8;
-}
-
-static unsigned speed_mtps(unsigned code)
-{
-    static const unsigned speeds[] = {0, 2500, 5000, 8000, 16000, 32000};
-
-    return code < G_N_ELEMENTS(speeds) ? speeds[code] : 0;
-}
-
-/* Returns @width if it is a number of lanes that a description can have; else
- * 0. */
-static unsigned known_width(unsigned width)
-{
-    return width == 1 || width == 2 || width == 4 || width == 8 || width == 16
-               ? width
-               : 0;
-}
-
-/* Reads the PCI Express capability (PCIe 5.0 s7.5.3), if the dump has it. */
-static void decode_link(Reader *reader, InvFunction *function)
-{
-    unsigned at = reader->config[CAPABILITIES] & ~3u;
-
-    if (!(config_u16(reader, STATUS) & STATUS_HAS_CAPS)) {
-        return;
-    }
-    /* A list that points at itself ends after as many steps as it can have. */
-    for (unsigned i = 0; i < 48 && at >= 0x40 && at + 0x14 <= reader->n_config;
-         i++) {
-        if (reader->config[at] == CAPABILITY_PCIE) {
-            unsigned capabilities = config_u16(reader, at + 0x0c);
-            unsigned status = config_u16(reader, at + 0x12);
-
-            function->port = (InvPort)(reader->config[at + 2] >> 4);
-            if (function->port < INV_PORT_INTEGRATED) {
-                function->pub.speed_mtps = speed_mtps(capabilities & 0xf);
-                function->pub.width = known_width(capabilities >> 4 & 0x3f);
-                function->link_width = known_width(status >> 4 & 0x3f);
-            }
-            reader->machine->has_links = true;
-            return;
-        }
-        at = reader->config[at + 1] & ~3u;
-    }
-}
-
 /* Takes the dump of the current function, if there is one. */
-static void decode_config(Reader *reader)
+static void take_config(Reader *reader)
 {
-    InvFunction *function = reader->function;
-    unsigned type;
-
-    if (!function || reader->n_config < 64) {
-        reader->n_config = 0;
-        return;
+    if (reader->function) {
+        inv_config_decode(reader->machine, reader->function, reader->config,
+                          reader->n_config);
     }
-    type = reader->config[HEADER_TYPE] & 0x7f;
-    function->pub.vendor_id = config_u16(reader, 0);
-    function->pub.device_id = config_u16(reader, 2);
-    function->pub.class_code =
-        reader->config[9] | reader->config[10] << 8 | reader->config[11] << 16;
-    function->pub.is_bridge =
-        reader->config[11] == BASE_CLASS_BRIDGE && (type == 1 || type == 2);
-    if (function->pub.is_bridge) {
-        function->pub.secondary = reader->config[0x19];
-        function->pub.subordinate = reader->config[0x1a];
-    }
-    decode_link(reader, function);
     reader->n_config = 0;
 }
 
@@ -201,6 +149,8 @@ static void read_title(InvFunction *function, const char *text)
             function->pub.class_code = classes[i].code;
         }
     }
+    function->is_asleep =
+        strstr(name, " (rev ff)") && strstr(name, "(prog-if ff");
     end = strstr(name, " (prog-if ");
     if (end) {
         *end = '\0';
@@ -219,25 +169,25 @@ static void read_title(InvFunction *function, const char *text)
     function->pub.name = g_strdup(name);
 }
 
-static void read_port_type(InvFunction *function, const char *line)
+static void read_port_type(InvFunction *function, const char *text)
 {
     static const struct {
         const char *text;
         InvPort port;
     } ports[] = {
-        {") Root Complex Integrated Endpoint", INV_PORT_INTEGRATED},
-        {") Root Complex Event Collector", INV_PORT_EVENT_COLLECTOR},
-        {") Root Port", INV_PORT_ROOT},
-        {") Upstream Port", INV_PORT_UPSTREAM},
-        {") Downstream Port", INV_PORT_DOWNSTREAM},
-        {") Legacy Endpoint", INV_PORT_LEGACY},
-        {") Endpoint", INV_PORT_ENDPOINT},
-        {") PCI-Express to PCI", INV_PORT_TO_PCI},
-        {") PCI/PCI-X to PCI-Express", INV_PORT_FROM_PCI},
+        {"Root Complex Integrated Endpoint", INV_PORT_INTEGRATED},
+        {"Root Complex Event Collector", INV_PORT_EVENT_COLLECTOR},
+        {"Root Port", INV_PORT_ROOT},
+        {"Upstream Port", INV_PORT_UPSTREAM},
+        {"Downstream Port", INV_PORT_DOWNSTREAM},
+        {"PCI-Express to PCI", INV_PORT_TO_PCI},
+        {"PCI/PCI-X to PCI-Express", INV_PORT_FROM_PCI},
+        {"Legacy Endpoint", INV_PORT_LEGACY},
+        {"Endpoint", INV_PORT_ENDPOINT},
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(ports); i++) {
-        if (strstr(line, ports[i].text)) {
+        if (strstr(text, ports[i].text)) {
             function->port = ports[i].port;
             return;
         }
@@ -266,32 +216,139 @@ static void read_region(InvFunction *function, const char *line)
     function->regions[function->n_regions++] = region;
 }
 
-/* Reads "LnkCap: Port #0, Speed 8GT/s, Width x16" or "LnkSta: ...". */
-static void read_link(Reader *reader, InvFunction *function, const char *line)
+/* Reads "Speed 8GT/s, Width x16" of the capabilities or the status of a
+ * link. */
+static void read_link(Reader *reader, const char *line, bool is_status)
 {
+    InvMachine *machine = reader->machine;
+    InvFunction *function = reader->function;
     const char *speed = strstr(line, "Speed ");
     const char *width = strstr(line, "Width x");
-    bool is_status = strstr(line, "LnkSta:") != NULL;
+    unsigned lanes = 0, mtps = 0;
 
     if (!width) {
         return;
     }
-    reader->machine->has_links = true;
-    if (is_status) {
-        function->link_width =
-            known_width((unsigned)g_ascii_strtoull(width + 7, NULL, 10));
-        return;
-    }
-    function->pub.width =
-        known_width((unsigned)g_ascii_strtoull(width + 7, NULL, 10));
-    if (speed) {
-        unsigned mtps = (unsigned)(g_ascii_strtod(speed + 6, NULL) * 1000);
+    machine->has_links = true;
+    lanes = inv_machine_width(machine, function,
+                              (unsigned)g_ascii_strtoull(width + 7, NULL, 10));
+    if (speed && g_str_has_prefix(speed + 6, "unknown") && !is_status) {
+        g_autofree char *address =
+            topo_address_to_string(function->pub.address);
 
-        for (unsigned code = 1; speed_mtps(code); code++) {
-            if (speed_mtps(code) == mtps) {
-                function->pub.speed_mtps = mtps;
-            }
+        inv_machine_note(machine,
+                         "this lspci did not know the speed of these links; "
+                         "they are taken as those of the generic parts; write "
+                         "the dump with a newer lspci",
+                         address);
+    } else if (speed) {
+        mtps = inv_machine_speed(machine, function,
+                                 g_ascii_strtod(speed + 6, NULL));
+    }
+    if (is_status) {
+        function->link_width = lanes;
+        function->link_mtps = lanes ? mtps : 0;
+    } else {
+        function->pub.width = lanes;
+        function->pub.speed_mtps = mtps;
+    }
+}
+
+/* Reads "NAME+" or "NAME-" in @line, if it is there. */
+static void read_switch(const char *line, const char *name, int *ret_value)
+{
+    const char *at = strstr(line, name);
+    char sign = at ? at[strlen(name)] : '\0';
+
+    if (sign == '+' || sign == '-') {
+        *ret_value = sign == '+';
+    }
+}
+
+/* Reads "NAME 128" in @line, if it is there. */
+static void read_number(const char *line, const char *name, unsigned *ret_value)
+{
+    const char *at = strstr(line, name);
+
+    if (at) {
+        *ret_value = (unsigned)MIN(
+            g_ascii_strtoull(at + strlen(name), NULL, 10), G_MAXUINT16);
+    }
+}
+
+static void read_settings(Reader *reader, const char *line)
+{
+    InvSettings *settings = &reader->function->settings;
+
+    switch (reader->where) {
+    case REGISTER_DEVICE_CONTROL:
+        read_switch(line, "RlxdOrd", &settings->relaxed_ordering);
+        read_switch(line, "ExtTag", &settings->extended_tags);
+        read_number(line, "MaxPayload ", &settings->mps_bytes);
+        read_number(line, "MaxReadReq ", &settings->mrrs_bytes);
+        break;
+    case REGISTER_DEVICE_CONTROL_2:
+        read_switch(line, "10BitTagReq", &settings->ten_bit_tags);
+        break;
+    case REGISTER_LINK_CAPABILITIES:
+        read_link(reader, line, false);
+        break;
+    case REGISTER_LINK_STATUS:
+        read_link(reader, line, true);
+        break;
+    case REGISTER_LINK_CONTROL:
+        read_number(line, "RCB ", &settings->rcb_bytes);
+        break;
+    case REGISTER_ACS_CAPABILITIES:
+        read_switch(line, "ReqRedir", &settings->acs_can_redirect);
+        break;
+    case REGISTER_ACS_CONTROL:
+        read_switch(line, "ReqRedir", &settings->acs_redirect);
+        read_switch(line, "CmpltRedir", &settings->acs_completions);
+        read_switch(line, "DirectTrans", &settings->acs_direct);
+        break;
+    case REGISTER_OTHER:
+        read_number(line, "Number of VFs: ", &settings->vfs);
+        read_number(line, "VF offset: ", &settings->vf_offset);
+        if (strstr(line, "VF offset: ")) {
+            read_number(line, "stride: ", &settings->vf_stride);
         }
+        break;
+    }
+}
+
+/* Finds the register with which @line begins. One without such a word continues
+ * the register before. */
+static void find_register(Reader *reader, const char *line)
+{
+    static const struct {
+        const char *word;
+        Register where;
+    } words[] = {
+        {"DevCtl:", REGISTER_DEVICE_CONTROL},
+        {"DevCtl2:", REGISTER_DEVICE_CONTROL_2},
+        {"LnkCap:", REGISTER_LINK_CAPABILITIES},
+        {"LnkCtl:", REGISTER_LINK_CONTROL},
+        {"LnkSta:", REGISTER_LINK_STATUS},
+        {"ACSCap:", REGISTER_ACS_CAPABILITIES},
+        {"ACSCtl:", REGISTER_ACS_CONTROL},
+        /* pciutils 2 */
+        {"Device: Supported:", REGISTER_OTHER},
+        {"Device: ", REGISTER_DEVICE_CONTROL},
+        {"Link: Supported", REGISTER_LINK_CAPABILITIES},
+        {"Link: Speed", REGISTER_LINK_STATUS},
+        {"Link: ", REGISTER_LINK_CONTROL},
+    };
+    size_t length = strcspn(line, ": ");
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(words); i++) {
+        if (g_str_has_prefix(line, words[i].word)) {
+            reader->where = words[i].where;
+            return;
+        }
+    }
+    if (line[length] == ':' && length > 0) {
+        reader->where = REGISTER_OTHER;
     }
 }
 
@@ -299,24 +356,53 @@ static void read_detail(Reader *reader, const char *line)
 {
     InvFunction *function = reader->function;
     unsigned primary, secondary, subordinate;
-    const char *at;
 
-    if ((at = strstr(line, "Bus: primary=")) &&
-        sscanf(at, "Bus: primary=%2x, secondary=%2x, subordinate=%2x", &primary,
-               &secondary, &subordinate) == 3) {
+    find_register(reader, line);
+    if (sscanf(line, "Bus: primary=%2x, secondary=%2x, subordinate=%2x",
+               &primary, &secondary, &subordinate) == 3) {
         function->pub.is_bridge = true;
         function->pub.secondary = secondary;
         function->pub.subordinate = subordinate;
-    } else if (strstr(line, "] Express (v")) {
-        read_port_type(function, line);
-    } else if (strstr(line, "LnkCap:") || strstr(line, "LnkSta:")) {
-        read_link(reader, function, line);
-    } else if (strstr(line, "\tRegion ")) {
-        read_region(function, line);
-    } else if ((at = strstr(line, "NUMA node: "))) {
+    } else if (g_str_has_prefix(line, "Capabilities: ")) {
+        const char *express = strstr(line, "] Express ");
+
+        reader->is_in_capability = true;
+        if (express) {
+            read_port_type(function, express);
+        }
+        if (strstr(line, "<access denied>")) {
+            inv_machine_note(reader->machine,
+                             "lspci was not run as root, so links and settings "
+                             "are missing; write the dump with sudo lspci -vvv",
+                             NULL);
+        }
+    } else if (g_str_has_prefix(line, "Region ")) {
+        /* The regions of virtual functions are in a capability. */
+        if (!reader->is_in_capability) {
+            read_region(function, line);
+        }
+    } else if (g_str_has_prefix(line, "NUMA node: ")) {
         function->pub.numa_node =
-            (int)g_ascii_strtoll(at + strlen("NUMA node: "), NULL, 10);
+            (int)g_ascii_strtoll(line + strlen("NUMA node: "), NULL, 10);
+    } else if (g_str_has_prefix(line, "!!! Unknown header type 7f")) {
+        function->is_asleep = true;
+    } else {
+        read_settings(reader, line);
     }
+}
+
+/* Reads the line that is complete now. */
+static void end_line(Reader *reader)
+{
+    if (reader->line->len > 0 && reader->function) {
+        if (reader->is_title) {
+            read_title(reader->function, reader->line->str);
+        } else {
+            read_detail(reader, reader->line->str);
+        }
+    }
+    g_string_truncate(reader->line, 0);
+    reader->is_title = false;
 }
 
 /* Returns whether @line begins with an address and a blank. If so, it begins a
@@ -334,15 +420,14 @@ static bool read_first_line(Reader *reader, const char *line)
     if (!topo_address_parse(word, &address)) {
         return false;
     }
-    decode_config(reader);
+    end_line(reader);
+    take_config(reader);
     reader->function = inv_machine_add(reader->machine, address);
-    read_title(reader->function, blank + 1);
+    reader->where = REGISTER_OTHER;
+    reader->is_in_capability = false;
+    reader->is_title = true;
+    g_string_assign(reader->line, blank + 1);
     return true;
-}
-
-static bool is_pci_bridge(const InvFunction *function)
-{
-    return function->pub.class_code >> 8 == 0x0604;
 }
 
 /* Returns the option of lspci that has given @line a form that cannot be read:
@@ -376,48 +461,110 @@ static bool check_details(const Reader *reader, GError **error)
     return false;
 }
 
+/* Returns whether @line begins a line of lspci, also without its tabs. What a
+ * mail program has broken off a line does not. */
+static bool begins_detail(const char *line)
+{
+    static const char *const words[] = {
+        "NUMA node:",    "IOMMU group:", "Region ",        "Expansion ROM at",
+        "Kernel ",       "I/O behind ",  "Memory behind ", "Prefetchable m",
+        "Secondary st",  "Physical Sl",  "Initial VFs:",   "VF offset:",
+        "!!! Unknown h",
+    };
+    size_t length = strspn(line, "abcdefghijklmnopqrstuvwxyz"
+                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789");
+
+    if (*line == ' ' || *line == '\t' ||
+        (g_ascii_isupper(*line) && line[length] == ':')) {
+        return true;
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(words); i++) {
+        if (g_str_has_prefix(line, words[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns whether @line begins a dump of another kind. */
+static bool begins_other(const char *line)
+{
+    return g_str_has_prefix(line, "-[") || g_str_has_prefix(line, "-+-[") ||
+           *line == '<' || inv_is_matrix(line);
+}
+
+/* Reads a line that is no begin of a function. */
+static bool read_other_line(Reader *reader, const char *line, unsigned number,
+                            GError **error)
+{
+    if (!reader->function) {
+        g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
+                    "%s:%u: this is no output of lspci; a function begins "
+                    "with its address, such as 00:1c.0",
+                    reader->name, number);
+        return false;
+    }
+    if (begins_other(line)) {
+        g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
+                    "%s:%u: another dump begins here; give each one in a file "
+                    "of its own",
+                    reader->name, number);
+        return false;
+    }
+    if (read_dump_line(reader, line)) {
+        reader->has_details = true;
+    } else if (begins_detail(line)) {
+        end_line(reader);
+        reader->has_details = true;
+        g_string_assign(reader->line, line + strspn(line, " \t"));
+    } else {
+        g_string_append_printf(reader->line, " %s", line);
+    }
+    return true;
+}
+
+static bool read_line(Reader *reader, const char *line, unsigned number,
+                      GError **error)
+{
+    const char *option = unreadable_form(line);
+
+    if (option) {
+        g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
+                    "%s:%u: lspci %s does not tell enough, or not so that it "
+                    "can be read; write the dump with lspci -vvv alone",
+                    reader->name, number, option);
+        return false;
+    }
+    if (!read_first_line(reader, line)) {
+        return read_other_line(reader, line, number, error);
+    }
+    if (!reader->bridge && (g_str_has_prefix(reader->line->str, "PCI bridge") ||
+                            g_str_has_prefix(reader->line->str, "0604:"))) {
+        reader->bridge = number;
+    }
+    return true;
+}
+
 InvMachine *inv_read_lspci(const char *name, const char *text, GError **error)
 {
     g_autoptr(InvMachine) machine = inv_machine_new();
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
-    Reader reader = {.name = name, .machine = machine};
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_autofree Reader *reader = g_new0(Reader, 1);
 
+    reader->name = name;
+    reader->machine = machine;
+    reader->line = line;
     for (unsigned i = 0; lines[i]; i++) {
-        const char *option;
-
-        g_strchomp(lines[i]);
-        if (*lines[i] == '\0' || *lines[i] == '#') {
-            continue;
-        }
-        option = unreadable_form(lines[i]);
-        if (option) {
-            g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
-                        "%s:%u: lspci %s does not tell enough, or not so that "
-                        "it can be read; write the dump with lspci -vvv alone",
-                        name, i + 1, option);
+        if (*lines[i] != '\0' && *lines[i] != '#' &&
+            !read_line(reader, lines[i], i + 1, error)) {
             return NULL;
-        }
-        if (read_first_line(&reader, lines[i])) {
-            if (!reader.bridge && is_pci_bridge(reader.function)) {
-                reader.bridge = i + 1;
-            }
-            continue;
-        }
-        if (!reader.function) {
-            g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
-                        "%s:%u: this is no output of lspci; a function begins "
-                        "with its address",
-                        name, i + 1);
-            return NULL;
-        }
-        reader.has_details = true;
-        if (!read_dump_line(&reader, lines[i])) {
-            read_detail(&reader, lines[i]);
         }
     }
-    decode_config(&reader);
+    end_line(reader);
+    take_config(reader);
     return inv_machine_finish(machine, name, error) &&
-                   check_details(&reader, error)
+                   check_details(reader, error)
                ? g_steal_pointer(&machine)
                : NULL;
 }

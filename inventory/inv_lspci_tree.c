@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads the output of `lspci -t`. A branch goes on in the column in which it
- * began, so each column remembers the bus that its branch shows.
+ * Reads the output of `lspci -t`, which is one tree, or from pciutils 3.10 on
+ * one for each domain. A branch goes on in the column in which it began, so
+ * each column remembers the bus that its branch shows. A line shows with '|'
+ * which branches go on, so that a line in a wrong column is noticed.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,32 +12,38 @@
 #include "inv_machine_priv.h"
 
 #define COLUMNS_MAX 1024
+#define MOVE_MAX    16 /* columns that a tree may have been moved by */
 
 typedef struct Bus {
     unsigned domain, number;
-    bool is_known;
 } Bus;
+
+typedef struct Branch {
+    Bus bus;
+    bool is_open; /* another member of the bus comes below */
+} Branch;
 
 typedef struct Reader {
     InvMachine *machine;
     const char *line;
-    Bus branches[COLUMNS_MAX]; /* by column */
+    int move;  /* columns by which the lines below the first were moved */
+    int shift; /* the same for the current line */
+    Branch branches[COLUMNS_MAX]; /* by column */
 } Reader;
 
 /* Each of these reads from @at to the end of the line, and returns false if it
  * has another form. */
 static bool read_members(Reader *reader, const char *at, Bus bus);
 
-/* Remembers @bus for the branch at @at. */
+/* Remembers @bus for the branch at @at, if it goes on. */
 static bool branch(Reader *reader, const char *at, Bus bus)
 {
-    size_t column = (size_t)(at - reader->line);
+    ptrdiff_t column = at - reader->line - reader->shift;
 
-    if (column >= COLUMNS_MAX) {
+    if (column < 0 || column >= COLUMNS_MAX) {
         return false;
     }
-    bus.is_known = true;
-    reader->branches[column] = bus;
+    reader->branches[column] = (Branch){bus, *at == '+'};
     return true;
 }
 
@@ -118,41 +126,137 @@ static bool read_members(Reader *reader, const char *at, Bus bus)
     return at[0] == '-' && at[1] == '-' && read_function(reader, at + 2, bus);
 }
 
-static bool read_line(Reader *reader, bool is_first)
+/* Returns whether the line begins with '|' in the columns of all branches left
+ * of @column that go on, and with blanks elsewhere. */
+static bool has_right_lead(const Reader *reader, const char *text, int column)
 {
-    const char *at = reader->line + strspn(reader->line, " |");
-    size_t column = (size_t)(at - reader->line);
+    for (int i = 0; i < column; i++) {
+        int at = i + reader->move;
+        char expected = reader->branches[i].is_open ? '|' : ' ';
+
+        if ((at < 0 ? ' ' : text[at]) != expected) {
+            return false;
+        }
+    }
+    /* What the move has put in front of column 0 is blank. */
+    for (int at = 0; at < reader->move; at++) {
+        if (text[at] != ' ') {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Reads the first line of a tree. */
+static bool read_first_line(Reader *reader, const char *text)
+{
     Bus none = {0};
 
-    if (is_first) {
-        return *at == '-' && read_buses(reader, at + 1, none);
-    }
-    if (!is_branch(at) || column >= COLUMNS_MAX ||
-        !reader->branches[column].is_known) {
+    memset(reader->branches, 0, sizeof reader->branches);
+    reader->line = text;
+    reader->shift = 0;
+    return *text == '-' && read_buses(reader, text + 1, none);
+}
+
+static bool read_line(Reader *reader, const char *text)
+{
+    const char *at = text + strspn(text, " |");
+    int column = (int)MIN(at - text, COLUMNS_MAX) - reader->move;
+    Branch own;
+
+    if (!is_branch(at) || column < 0 || column >= COLUMNS_MAX ||
+        !reader->branches[column].is_open ||
+        !has_right_lead(reader, text, column)) {
         return false;
     }
-    return at[2] == '['
-               ? read_bus(reader, at + 2)
-               : read_function(reader, at + 2, reader->branches[column]);
+    own = reader->branches[column];
+    memset(&reader->branches[column], 0,
+           (size_t)(COLUMNS_MAX - column) * sizeof(Branch));
+    reader->line = text;
+    reader->shift = reader->move;
+    if (at[2] == '[') {
+        return branch(reader, at, own.bus) && read_bus(reader, at + 2);
+    }
+    return branch(reader, at, own.bus) &&
+           read_function(reader, at + 2, own.bus);
+}
+
+/* Reads all lines, of which those below the first one of a tree were moved by
+ * @move columns. Returns NULL, and the line in *ret_bad, if they were not. */
+static InvMachine *read_moved(char **lines, int move, unsigned *ret_bad)
+{
+    g_autoptr(InvMachine) machine = inv_machine_new();
+    g_autofree Reader *reader = g_new0(Reader, 1);
+    bool has_begun = false;
+
+    reader->machine = machine;
+    reader->move = move;
+    for (unsigned i = 0; lines[i]; i++) {
+        bool is_good = true;
+
+        if (*lines[i] == '-') {
+            has_begun = true;
+            is_good = read_first_line(reader, lines[i]);
+        } else if (*lines[i] != '\0' && *lines[i] != '#') {
+            is_good = has_begun && read_line(reader, lines[i]);
+        }
+        if (!is_good) {
+            *ret_bad = i;
+            return NULL;
+        }
+    }
+    return g_steal_pointer(&machine);
+}
+
+/* Replaces tabs by as many blanks as they stand for. */
+static char *expand_tabs(const char *line)
+{
+    GString *out = g_string_new(NULL);
+
+    for (; *line; line++) {
+        if (*line == '\t') {
+            do {
+                g_string_append_c(out, ' ');
+            } while (out->len % 8 != 0);
+        } else {
+            g_string_append_c(out, *line);
+        }
+    }
+    return g_string_free(out, FALSE);
 }
 
 InvMachine *inv_read_lspci_tree(const char *name, const char *text,
                                 GError **error)
 {
-    g_autoptr(InvMachine) machine = inv_machine_new();
-    g_autofree Reader *reader = g_new0(Reader, 1);
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+    g_autoptr(InvMachine) machine = NULL;
+    unsigned bad, other;
 
-    reader->machine = machine;
     for (unsigned i = 0; lines[i]; i++) {
-        reader->line = g_strchomp(lines[i]);
-        if (*reader->line != '\0' && !read_line(reader, i == 0)) {
-            g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
-                        "%s:%u: this is no line of `lspci -t`; give its whole "
-                        "output",
-                        name, i + 1);
-            return NULL;
+        char *expanded = expand_tabs(lines[i]);
+
+        g_free(lines[i]);
+        lines[i] = expanded;
+    }
+    machine = read_moved(lines, 0, &bad);
+    /* The '|' of a tree fit one move at most. */
+    for (int move = -MOVE_MAX; move <= MOVE_MAX && !machine; move++) {
+        machine = read_moved(lines, move, &other);
+        if (machine) {
+            inv_machine_note(machine,
+                             "the lines of the tree were moved against the "
+                             "first one, and were moved back",
+                             NULL);
         }
+    }
+    if (!machine) {
+        g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
+                    "%s:%u: this line does not continue the tree of `lspci "
+                    "-t`: it is another line, or was broken or moved, as "
+                    "mail programs do; give the whole output as lspci wrote "
+                    "it to a file",
+                    name, bad + 1);
+        return NULL;
     }
     return inv_machine_finish(machine, name, error) ? g_steal_pointer(&machine)
                                                     : NULL;

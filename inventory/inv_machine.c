@@ -1,14 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 #include "inv_machine_priv.h"
 
+#include <string.h>
+
 #include "inv_inventory.h"
+#include "topo_units.h"
 
 static void function_free(void *data)
 {
     InvFunction *function = data;
 
     g_free(function->pub.name);
+    g_free(function->label);
     g_free(function);
+}
+
+static void note_free(void *data)
+{
+    InvNote *note = data;
+
+    g_free(note->text);
+    g_ptr_array_unref(note->names);
+    g_free(note);
 }
 
 InvMachine *inv_machine_new(void)
@@ -16,6 +29,7 @@ InvMachine *inv_machine_new(void)
     InvMachine *machine = g_new0(InvMachine, 1);
 
     machine->functions = g_ptr_array_new_with_free_func(function_free);
+    machine->notes = g_ptr_array_new_with_free_func(note_free);
     return machine;
 }
 
@@ -23,6 +37,7 @@ void inv_machine_free(InvMachine *machine)
 {
     if (machine) {
         g_ptr_array_unref(machine->functions);
+        g_ptr_array_unref(machine->notes);
         g_free(machine);
     }
 }
@@ -37,6 +52,13 @@ InvFunction *inv_machine_add(InvMachine *machine, TopoPciAddress address)
     function->pub.device_id = -1;
     function->pub.numa_node = -1;
     function->port = INV_PORT_NONE;
+    function->settings = (InvSettings){.extended_tags = -1,
+                                       .ten_bit_tags = -1,
+                                       .relaxed_ordering = -1,
+                                       .acs_can_redirect = -1,
+                                       .acs_redirect = -1,
+                                       .acs_completions = -1,
+                                       .acs_direct = -1};
     g_ptr_array_add(machine->functions, function);
     return function;
 }
@@ -53,6 +75,88 @@ InvFunction *inv_machine_find(const InvMachine *machine, TopoPciAddress address)
     return NULL;
 }
 
+void inv_machine_note(InvMachine *machine, const char *text, const char *name)
+{
+    InvNote *note = NULL;
+
+    for (unsigned i = 0; i < machine->notes->len && !note; i++) {
+        InvNote *other = machine->notes->pdata[i];
+
+        note = strcmp(other->text, text) == 0 ? other : NULL;
+    }
+    if (!note) {
+        note = g_new0(InvNote, 1);
+        note->text = g_strdup(text);
+        note->names = g_ptr_array_new_with_free_func(g_free);
+        g_ptr_array_add(machine->notes, note);
+    }
+    /* Capabilities and status of a link say the same of one function. */
+    if (name && (note->names->len == 0 ||
+                 strcmp(note->names->pdata[note->names->len - 1], name) != 0)) {
+        g_ptr_array_add(note->names, g_strdup(name));
+    }
+}
+
+static void note_link(InvMachine *machine, const InvFunction *function,
+                      const char *text, const char *format, ...)
+    G_GNUC_PRINTF(4, 5);
+
+static void note_link(InvMachine *machine, const InvFunction *function,
+                      const char *text, const char *format, ...)
+{
+    g_autofree char *address = topo_address_to_string(function->pub.address);
+    g_autofree char *what = NULL;
+    g_autofree char *name = NULL;
+    va_list args;
+
+    va_start(args, format);
+    what = g_strdup_vprintf(format, args);
+    va_end(args);
+    name = g_strdup_printf("%s (%s)", address, what);
+    inv_machine_note(machine, text, name);
+}
+
+unsigned inv_machine_speed(InvMachine *machine, const InvFunction *function,
+                           double gtps)
+{
+    static const unsigned speeds[] = {2500, 5000, 8000, 16000, INV_SPEED_MAX};
+    unsigned best = 0;
+    double mtps = gtps * 1000;
+
+    if (!(mtps > 0)) {
+        return 0;
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(speeds); i++) {
+        best = speeds[i] <= mtps ? speeds[i] : best;
+    }
+    if (best != mtps) {
+        g_autofree char *used = best ? topo_units_format(TOPO_UNIT_SPEED, best)
+                                     : g_strdup("not known");
+        g_autofree char *text = g_strdup_printf(
+            "the model has no such link speed; it is taken as %s", used);
+
+        note_link(machine, function, text, "%gGT/s", gtps);
+    }
+    return best;
+}
+
+unsigned inv_machine_width(InvMachine *machine, const InvFunction *function,
+                           unsigned lanes)
+{
+    unsigned best = 0;
+
+    for (unsigned width = 1; width <= MIN(lanes, INV_WIDTH_MAX); width *= 2) {
+        best = width;
+    }
+    if (best != lanes) {
+        g_autofree char *text = g_strdup_printf(
+            "the model has no such link width; it is taken as x%u", best);
+
+        note_link(machine, function, text, "x%u", lanes);
+    }
+    return best;
+}
+
 static int compare_functions(const void *a, const void *b)
 {
     const TopoFunction *first = *(TopoFunction *const *)a;
@@ -66,8 +170,8 @@ bool inv_machine_finish(InvMachine *machine, const char *name, GError **error)
     g_ptr_array_sort(machine->functions, compare_functions);
     if (machine->functions->len == 0) {
         g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
-                    "%s has no PCI function; give the output of lspci -vvv or "
-                    "lspci -t, hwloc XML or NCCL XML",
+                    "%s has no PCI function; give the output of lspci -vvv, "
+                    "lspci -t or nvidia-smi topo -m, hwloc XML or NCCL XML",
                     name);
         return false;
     }
@@ -86,4 +190,74 @@ bool inv_machine_finish(InvMachine *machine, const char *name, GError **error)
         }
     }
     return true;
+}
+
+/* Displays through which a management controller or a hypervisor shows its
+ * console. A dump has a vendor ID or a name, or both. */
+static bool is_console(const TopoFunction *function)
+{
+    static const int64_t vendors[] = {
+        0x1a03, /* ASPEED */
+        0x102b, /* Matrox G200 */
+        0x19e5, /* Huawei Hi1710 */
+        0x126f, /* Silicon Motion */
+        0x18ca, /* XGI */
+        0x1013, /* Cirrus, of QEMU */
+        0x1234, /* QEMU */
+        0x1b36, /* QXL */
+        0x1af4, /* virtio */
+        0x15ad, /* VMware */
+        0x80ee, /* VirtualBox */
+        0x1414, /* Hyper-V */
+    };
+    static const char *const names[] = {
+        "ASPEED", "BMC",     "Matrox", "G200",   "iLO",        "Lights-Out",
+        "Hi171",  "Hi1710",  "SM750",  "XGI ",   "Cirrus",     "QEMU",
+        "QXL",    "Virtio",  "VMware", "bochs",  "VirtualBox", "Hyper-V",
+        "iDRAC",  "Nuvoton", "Pilot",  "ES1000", "Volari",     "Emulex",
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(vendors); i++) {
+        if (function->vendor_id == vendors[i]) {
+            return true;
+        }
+    }
+    for (unsigned i = 0; function->name && i < G_N_ELEMENTS(names); i++) {
+        if (strstr(function->name, names[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *inv_card_type(const TopoFunction *function, const char **ret_prefix)
+{
+    static const struct {
+        int64_t code, mask;
+        const char *prefix;
+        const char *type;
+    } kinds[] = {
+        {0x020700, 0xffff00, "nic", "infiniband"},
+        {0x020000, 0xff0000, "nic", "network"},
+        {0x010800, 0xffff00, "disk", "storage"},
+        {0x030000, 0xff0000, "gpu", "gpu"},
+        {0x120000, 0xff0000, "acc", "accelerator"},
+        {0x0b4000, 0xffff00, "acc", "accelerator"}, /* co-processors */
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
+        if (function->class_code < 0 ||
+            (function->class_code & kinds[i].mask) != kinds[i].code) {
+            continue;
+        }
+        /* A 3D controller (0x0302) shows nothing. */
+        if (strcmp(kinds[i].type, "gpu") == 0 &&
+            function->class_code >> 8 != 0x0302 && is_console(function)) {
+            break;
+        }
+        *ret_prefix = kinds[i].prefix;
+        return kinds[i].type;
+    }
+    *ret_prefix = "dev";
+    return "other";
 }

@@ -4,19 +4,24 @@
 #include "inv_machine_priv.h"
 
 const TopoFunction *inv_bridge_above(const GPtrArray *functions,
-                                     TopoPciAddress address)
+                                     const TopoFunction *function)
 {
     const TopoFunction *best = NULL;
 
     for (unsigned i = 0; i < functions->len; i++) {
         const TopoFunction *bridge = functions->pdata[i];
 
-        if (bridge->is_bridge && bridge->address.domain == address.domain &&
-            bridge->secondary <= address.bus &&
-            address.bus <= bridge->subordinate &&
-            bridge->secondary > bridge->address.bus &&
-            (!best || bridge->subordinate - bridge->secondary <
-                          best->subordinate - best->secondary)) {
+        if (function->has_above) {
+            if (topo_address_compare(bridge->address, function->above) == 0) {
+                return bridge;
+            }
+        } else if (bridge->is_bridge &&
+                   bridge->address.domain == function->address.domain &&
+                   bridge->secondary <= function->address.bus &&
+                   function->address.bus <= bridge->subordinate &&
+                   bridge->secondary > bridge->address.bus &&
+                   (!best || bridge->subordinate - bridge->secondary <
+                                 best->subordinate - best->secondary)) {
             best = bridge;
         }
     }
@@ -48,7 +53,8 @@ typedef struct Bus {
 } Bus;
 
 /* Returns the buses below @bridge (NULL: root buses) in the order in which they
- * are shown. The first is there even if no function is on it. */
+ * are shown. The first is there even if no function is on it, but not if it is
+ * not known and there are others. */
 static GArray *buses_below(const Writer *writer, const TopoFunction *bridge)
 {
     GArray *buses = g_array_new(FALSE, FALSE, sizeof(Bus));
@@ -70,6 +76,9 @@ static GArray *buses_below(const Writer *writer, const TopoFunction *bridge)
         if (writer->parents->pdata[i] == bridge && !is_known) {
             g_array_append_val(buses, bus);
         }
+    }
+    if (bridge && bridge->secondary == 0 && buses->len > 1) {
+        g_array_remove_index(buses, 0);
     }
     return buses;
 }
@@ -136,7 +145,8 @@ static void write_buses(Writer *writer, const TopoFunction *bridge)
         if (buses->len > 1) {
             g_string_append(writer->lead, i + 1 < buses->len ? "+-" : "\\-");
         }
-        if (buses->len > 1 || !bridge) {
+        if (buses->len > 1 || !bridge || bus.number != bridge->secondary ||
+            bus.domain != bridge->address.domain) {
             g_string_append_printf(writer->lead, "[%04x:%02x]-", bus.domain,
                                    bus.number);
         }
@@ -154,8 +164,7 @@ void inv_write_tree(const GPtrArray *functions, GString *out)
     for (unsigned i = 0; i < functions->len; i++) {
         const TopoFunction *function = functions->pdata[i];
 
-        g_ptr_array_add(parents,
-                        (void *)inv_bridge_above(functions, function->address));
+        g_ptr_array_add(parents, (void *)inv_bridge_above(functions, function));
     }
     write_buses(&writer, NULL);
 }

@@ -25,23 +25,33 @@ static bool read_buses(const char *text, TopoFunction *function)
            function->subordinate <= 255;
 }
 
+static void read_address(TopoLoader *loader, const TopoValue *value,
+                         TopoPciAddress *ret_address)
+{
+    if (value->text && !topo_address_parse(value->text, ret_address)) {
+        topo_errors_add(loader->errors, value->place,
+                        "'%s' is no PCI address; write for example "
+                        "0000:ca:00.0",
+                        value->text);
+    }
+}
+
 static void load_function(TopoLoader *loader, TopoHost *host,
                           const TopoNode *node)
 {
     g_autoptr(TopoValues) values =
         topo_values_read(&topo_section_function, node, loader->errors);
     TopoFunction *function = g_new0(TopoFunction, 1);
-    const TopoValue *address = topo_values_get(values, "address");
+    const TopoValue *below = topo_values_get(values, "below");
     const TopoValue *buses = topo_values_get(values, "buses");
 
     function->place = node->place;
     g_ptr_array_add(host->functions, function);
-    if (address->text &&
-        !topo_address_parse(address->text, &function->address)) {
-        topo_errors_add(loader->errors, address->place,
-                        "'%s' is no PCI address; write for example "
-                        "0000:ca:00.0",
-                        address->text);
+    read_address(loader, topo_values_get(values, "address"),
+                 &function->address);
+    function->has_above = below->given && below->text != NULL;
+    if (function->has_above) {
+        read_address(loader, below, &function->above);
     }
     function->is_bridge = buses->given && buses->text != NULL;
     if (function->is_bridge && !read_buses(buses->text, function)) {
@@ -60,12 +70,59 @@ static void load_function(TopoLoader *loader, TopoHost *host,
     function->numa_node = (int)number_or_none(values, "numa_node");
 }
 
+/* Returns the function at @address; NULL if there is none. */
+static const TopoFunction *find_function(const TopoHost *host,
+                                         TopoPciAddress address)
+{
+    unsigned low = 0, high = host->functions->len;
+
+    while (low < high) {
+        unsigned middle = low + (high - low) / 2;
+        const TopoFunction *function = host->functions->pdata[middle];
+        int order = topo_address_compare(function->address, address);
+
+        if (order == 0) {
+            return function;
+        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return NULL;
+}
+
 static int compare_functions(const void *a, const void *b)
 {
     const TopoFunction *first = *(TopoFunction *const *)a;
     const TopoFunction *second = *(TopoFunction *const *)b;
 
     return topo_address_compare(first->address, second->address);
+}
+
+/* Checks that each `below:` is a bridge of the host, and that no function is
+ * below itself. */
+static void check_above(TopoLoader *loader, const TopoHost *host)
+{
+    for (unsigned i = 0; i < host->functions->len; i++) {
+        const TopoFunction *function = host->functions->pdata[i];
+        const TopoFunction *above = function;
+        unsigned steps = 0;
+
+        while (above && above->has_above && steps <= host->functions->len) {
+            above = find_function(host, above->above);
+            steps++;
+        }
+        if (steps > host->functions->len || !above || !above->is_bridge) {
+            g_autofree char *address = topo_address_to_string(function->above);
+
+            if (function->has_above) {
+                topo_errors_add(loader->errors, function->place,
+                                "below: %s is no bridge of %s above this "
+                                "function; write the address of one with "
+                                "`buses`",
+                                address, host->name ? host->name : "the host");
+            }
+        }
+    }
 }
 
 void topo_load_functions(TopoLoader *loader, TopoHost *host,
@@ -93,4 +150,5 @@ void topo_load_functions(TopoLoader *loader, TopoHost *host,
                             address);
         }
     }
+    check_above(loader, host);
 }

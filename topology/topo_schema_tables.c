@@ -416,6 +416,9 @@ static const TopoKey function_keys[] = {
           "base class, subclass and interface; without it not known"),
     MAY("buses", TEXT, NULL,
         "a bridge: its secondary and subordinate bus, such as `02-05`"),
+    MAY("below", TEXT, NULL,
+        "address of the bridge above it, if bus numbers do not tell which one "
+        "that is"),
     MAY("upstream", BOOL, "off",
         "on: a bridge that is the Upstream Port of a switch"),
     RANGE("vendor", ADDRESS, NULL, NULL, "0xffff", 0, "Vendor ID"),

@@ -66,6 +66,8 @@ typedef struct TopoFunction {
     bool is_upstream;   /* the bridge is the Upstream Port of a switch */
     unsigned secondary; /* first and last bus behind a bridge */
     unsigned subordinate;
+    bool has_above;       /* bus numbers do not tell the bridge above it: */
+    TopoPciAddress above; /* it is the one at this address */
     int64_t vendor_id;   /* -1: not known */
     int64_t device_id;   /* -1: not known */
     char *name;          /* NULL: not known */
