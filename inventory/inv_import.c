@@ -68,7 +68,8 @@ static void append_unknown_ports(const InvImporter *importer, GString *out)
     }
 }
 
-/* Says that DMA engines use their settings to the full, if a device has some. */
+/* Says that DMA engines use their settings to the full, if a device has some.
+ */
 static void append_assumed(const InvImporter *importer, GString *out)
 {
     for (unsigned i = 0; i < importer->machine->functions->len; i++) {
@@ -199,8 +200,7 @@ static void append_reasons(const InvImporter *importer, GString *out)
             count += importer->places[j].reason == reason;
         }
         if (is_new) {
-            g_string_append_printf(out, "%s%s (%u)", separator, reason,
-                                   count);
+            g_string_append_printf(out, "%s%s (%u)", separator, reason, count);
             separator = "; ";
         }
     }
@@ -313,10 +313,18 @@ char *inv_import(const char *file, const char *text, size_t length,
     if (!description) {
         g_autoptr(GError) first = topo_errors_to_gerror(errors);
 
-        /* Generic parts that the user has changed may be wrong. */
-        g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
-                    "%s: the machine is no valid description: %s", file,
-                    first->message);
+        /* Generic parts of the user may be wrong. Places in the text that was
+         * made here would tell the user nothing. */
+        if (g_str_has_prefix(first->message, file)) {
+            g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
+                        "%s: this machine is one that the import cannot "
+                        "describe; please report it with the dump",
+                        file);
+        } else {
+            g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
+                        "%s: the generic parts are wrong: %s", file,
+                        first->message);
+        }
         return NULL;
     }
     comment = comment_new(&importer, file, description);

@@ -232,7 +232,8 @@ static void read_link(Reader *reader, const char *line, bool is_status)
     machine->has_links = true;
     lanes = inv_machine_width(machine, function,
                               (unsigned)g_ascii_strtoull(width + 7, NULL, 10));
-    if (speed && g_str_has_prefix(speed + 6, "unknown") && !is_status) {
+    if (speed && lanes && g_str_has_prefix(speed + 6, "unknown") &&
+        !is_status) {
         g_autofree char *address =
             topo_address_to_string(function->pub.address);
 

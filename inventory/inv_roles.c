@@ -11,7 +11,7 @@ static const char is_sleeping[] =
 static const char is_below_sleeping[] = "below a bridge that is asleep";
 static const char is_virtual_function[] = "a virtual function";
 static const char has_no_bridge[] =
-    "a virtual function, or below a bridge without bus numbers";
+    "a virtual function, or below a bridge that is missing or has no bus numbers";
 static const char has_no_buses[] = "a bridge without bus numbers";
 static const char is_conventional[] = "a bridge to conventional PCI";
 static const char is_lost[] = "not below a root port or switch that the model "

@@ -373,6 +373,38 @@ static void end(GMarkupParseContext *context, const char *element, void *data,
     bridge->pub.subordinate = MAX(bridge->pub.subordinate, last);
 }
 
+static bool is_below(const InvMachine *machine, const TopoFunction *function,
+                     const TopoFunction *bridge)
+{
+    while (function->has_above &&
+           topo_address_compare(function->above, bridge->address) != 0) {
+        function = &inv_machine_find(machine, function->above)->pub;
+    }
+    return function->has_above;
+}
+
+/* Takes its bus numbers from each bridge of an NCCL file whose range would have
+ * what is not in its element. */
+static void drop_wrong_buses(const InvMachine *machine)
+{
+    for (unsigned i = 0; i < machine->functions->len; i++) {
+        TopoFunction *bridge = machine->functions->pdata[i];
+
+        for (unsigned j = 0; j < machine->functions->len; j++) {
+            const TopoFunction *function = machine->functions->pdata[j];
+
+            if (bridge->secondary > 0 && function != bridge &&
+                function->address.domain == bridge->address.domain &&
+                function->address.bus >= bridge->secondary &&
+                function->address.bus <= bridge->subordinate &&
+                !is_below(machine, function, bridge)) {
+                bridge->secondary = 0;
+                bridge->subordinate = 0;
+            }
+        }
+    }
+}
+
 InvMachine *inv_read_xml(const char *name, const char *text, GError **error)
 {
     static const GMarkupParser parser = {.start_element = start,
@@ -390,6 +422,11 @@ InvMachine *inv_read_xml(const char *name, const char *text, GError **error)
         }
         return NULL;
     }
-    return inv_machine_finish(machine, name, error) ? g_steal_pointer(&machine)
-                                                    : NULL;
+    if (!inv_machine_finish(machine, name, error)) {
+        return NULL;
+    }
+    if (reader.is_nccl) {
+        drop_wrong_buses(machine);
+    }
+    return g_steal_pointer(&machine);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariant: for any text, an import returns either a description that loads,
- * or an error that names the file, never both. The tree of what it returns can
- * be printed and exported.
+ * or an error that names the file and is about that file, never both. The tree
+ * of what it returns can be printed and exported.
  *
  * As a test, this program imports the dumps in tests/import and a fixed number
  * of mutations of them, from a fixed random seed. With FARSIDE_LIBFUZZER
@@ -43,22 +43,26 @@ static void use(const char *yaml)
     inv_write_tree(host->functions, out);
     must(out->len > 0, "no tree");
     inv_export_hwloc(host->functions, 1, out);
-    inv_export_nccl(host->functions, out);
+    inv_export_nccl(host, host->functions, out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     g_autofree char *text = g_strndup((const char *)data, size);
     g_autoptr(GError) error = NULL;
+    g_autofree char *report = NULL;
     g_autofree char *yaml =
-        inv_import(NAME, text, strlen(text), "host", PARTS, &error);
+        inv_import(NAME, text, strlen(text), "host", PARTS, &report, &error);
 
-    must((yaml == NULL) == (error != NULL),
+    must((yaml == NULL) == (error != NULL) &&
+             (yaml == NULL) == (report == NULL),
          "an error and a description, or neither");
     if (yaml) {
         use(yaml);
     } else {
-        must(strstr(error->message, NAME) != NULL, error->message);
+        must(strstr(error->message, NAME) != NULL &&
+                 strstr(error->message, "cannot describe") == NULL,
+             error->message);
     }
     return 0;
 }
@@ -87,6 +91,32 @@ static const char *const words[] = {
     " bridge_pci=\"0000:[01-02]\"",
     "</object>",
     "0000:ff:1f.7",
+    "\t!!! Unknown header type 7f\n",
+    "\tDevCtl:\tRlxdOrd+ ExtTag- MaxPayload 4096 bytes, MaxReadReq 128 bytes\n",
+    "\tACSCtl:\tReqRedir+ CmpltRedir- DirectTrans+\n",
+    "\tACSCap:\tReqRedir+\n",
+    "Number of VFs: 300, VF offset: 1, stride: 0\n",
+    "\tLnkSta:\tSpeed 64GT/s, Width x12\n",
+    "\tNUMA node: 31\n",
+    "Downstream Port",
+    ") Endpoint",
+    "> ",
+    "```\n",
+    "user@host:~$ lspci\n",
+    "\033[4m",
+    "    ",
+    "|",
+    "-[0001:00]-",
+    "\tGPU0\tNIC0\tCPU Affinity\tNUMA Affinity\n",
+    "GPU0\t X \tPIX\t0-3\t0\n",
+    "PIX",
+    "PXB",
+    "SYS",
+    "NV4",
+    "<pci busid=\"ffff:ff:01.0\" class=\"0x060400\">",
+    "<cpu numaid=\"1\">",
+    " nodeset=\"0x00000002\"",
+    " link_speed=\"64.0 GT/s PCIe\" link_width=\"12\"",
     "\"",
     "\n",
     "\xff",
@@ -95,11 +125,28 @@ static const char *const words[] = {
 static void read_seeds(GPtrArray *seeds)
 {
     static const char *const names[] = {
-        "pciutils-asus-p6t6-vvv.txt",  "pciutils-fujitsu-p8010.lspci",
-        "hwloc-vector-engine.lspci",   "pciutils-pci-x-domains-tree.txt",
-        "pciutils-asus-p6t6-tree.txt", "hwloc-power8-gpus.xml",
-        "hwloc-irregular-groups.xml",  "nccl-two-switches.xml",
+        "pciutils-asus-p6t6-vvv.txt",
+        "pciutils-fujitsu-p8010.lspci",
+        "hwloc-vector-engine.lspci",
+        "pciutils-pci-x-domains-tree.txt",
+        "pciutils-asus-p6t6-tree.txt",
+        "hwloc-power8-gpus.xml",
+        "hwloc-irregular-groups.xml",
+        "nccl-two-switches.xml",
         "hwloc-domain-32bit-tree.txt",
+        "made/sleeping-bridges.txt",
+        "made/tree-three-domains.txt",
+        "made/tree-moved.txt",
+        "made/nccl-domains.xml",
+        "made/nccl-without-classes.xml",
+        "made/switch-faster-below.txt",
+        "made/virtual-functions.txt",
+        "made/machine-without-root-ports.txt",
+        "made/links-of-no-model.txt",
+        "made/configuration-space.txt",
+        "made/pciutils-2.txt",
+        "made/matrix-nvlink.txt",
+        "made/matrix-old-driver.txt",
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
