@@ -30,7 +30,7 @@ static const Verb verbs[] = {
      cmd_path},
     {"plan", "compute an NTB's mapping entries and DMA windows", cmd_plan},
     {"convert", "write a host's topology for NCCL or hwloc", cmd_convert},
-    {"import", "make a description from lspci, hwloc or NCCL", cmd_import},
+    {"import", "make a description from lspci, hwloc, NCCL or nvidia-smi", cmd_import},
     {"inventory", "list the devices of hosts as users select them",
      cmd_inventory},
     {"select", "find the function of each host that a request means",
