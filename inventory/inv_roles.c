@@ -9,6 +9,8 @@ static const char is_sleeping[] =
     "asleep: its configuration space reads ff; wake it, and write the dump "
     "again";
 static const char is_below_sleeping[] = "below a bridge that is asleep";
+static const char is_below_unknown[] =
+    "below a bridge that is asleep or has no bus numbers";
 static const char is_virtual_function[] = "a virtual function";
 static const char has_no_bridge[] =
     "a virtual function, or below a bridge that is missing or has no bus numbers";
@@ -118,6 +120,29 @@ static bool has_link(const InvFunction *function)
     }
 }
 
+/* Returns whether function @index, on a bus that no bridge has, is the end of a
+ * link, and a bridge that does not tell its buses is there for it. */
+static bool may_be_below(const InvImporter *importer, unsigned index)
+{
+    const InvFunction *own = inv_function_at(importer, index);
+
+    if (!has_link(own) && own->port != INV_PORT_UPSTREAM &&
+        own->port != INV_PORT_DOWNSTREAM) {
+        return false;
+    }
+    for (unsigned i = 0; i < index; i++) {
+        const InvFunction *other = inv_function_at(importer, i);
+
+        if (other->pub.class_code >> 8 == 0x0604 &&
+            (other->is_asleep || other->pub.secondary == 0) &&
+            other->pub.address.domain == own->pub.address.domain &&
+            other->pub.address.bus < own->pub.address.bus) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Returns why function @index is not on the first bus behind the bridge above
  * it; NULL if it is. */
 static const char *wrong_bus(const InvImporter *importer, unsigned index)
@@ -126,8 +151,8 @@ static const char *wrong_bus(const InvImporter *importer, unsigned index)
     const TopoFunction *own = &inv_function_at(importer, index)->pub;
     const TopoFunction *bridge;
 
-    if (place->parent < 0 || importer->machine->is_short) {
-        return NULL;
+    if (place->parent < 0) {
+        return may_be_below(importer, index) ? is_below_unknown : NULL;
     }
     bridge = &inv_function_at(importer, (unsigned)place->parent)->pub;
     if (own->address.bus == bridge->secondary) {

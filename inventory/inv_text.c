@@ -166,14 +166,17 @@ static bool is_command(const char *text)
 }
 
 /* Returns whether @line is the prompt of a shell: "$ lspci", "user@host:~$"
- * with or without a command, or anything else before a command that is known
- * here. A line "# ..." without one is a comment. */
+ * with or without a command, or anything else, or nothing, before a command
+ * that is known here. A line "# ..." without one is a comment. */
 static bool is_prompt(const char *text)
 {
     const char *line = text + strspn(text, " \t");
     const char *end = line + strcspn(line, "$#%>");
     size_t length = (size_t)(end - line);
 
+    if (is_command(line)) {
+        return true;
+    }
     if (*end == '\0' || (end[1] != ' ' && end[1] != '\0')) {
         return false;
     }

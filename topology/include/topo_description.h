@@ -68,12 +68,12 @@ typedef struct TopoFunction {
     unsigned subordinate;
     bool has_above;       /* bus numbers do not tell the bridge above it: */
     TopoPciAddress above; /* it is the one at this address */
-    int64_t vendor_id;   /* -1: not known */
-    int64_t device_id;   /* -1: not known */
-    char *name;          /* NULL: not known */
-    unsigned speed_mtps; /* of the link above it; 0: not known, or no link */
-    unsigned width;      /* the same */
-    int numa_node;       /* -1: not known */
+    int64_t vendor_id;    /* -1: not known */
+    int64_t device_id;    /* -1: not known */
+    char *name;           /* NULL: not known */
+    unsigned speed_mtps;  /* of the link above it; 0: not known, or no link */
+    unsigned width;       /* the same */
+    int numa_node;        /* -1: not known */
 } TopoFunction;
 
 typedef enum {
