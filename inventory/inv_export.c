@@ -288,6 +288,13 @@ static void nccl_pci(Writer *writer, const TopoFunction *function,
     g_string_append_printf(out, "%*s</pci>\n", indent, "");
 }
 
+/* Returns whether @function is an element of the file. */
+static bool is_shown(const Writer *writer, const TopoFunction *function)
+{
+    return is_gpu(writer, function) || is_net(writer, function) ||
+           (function->is_upstream && is_wanted(writer, function));
+}
+
 /* Writes what is directly below the switch @above; NULL: below the CPU of the
  * current node. */
 static void nccl_below(Writer *writer, const TopoFunction *above,
@@ -296,10 +303,9 @@ static void nccl_below(Writer *writer, const TopoFunction *above,
     for (unsigned i = 0; i < writer->functions->len; i++) {
         const TopoFunction *function = writer->functions->pdata[i];
 
-        if (switch_above(writer, function) == above &&
-            (above || node_of(writer, function) == writer->node) &&
-            (is_gpu(writer, function) || is_net(writer, function) ||
-             (function->is_upstream && is_wanted(writer, function)))) {
+        if (is_shown(writer, function) &&
+            switch_above(writer, function) == above &&
+            (above || node_of(writer, function) == writer->node)) {
             nccl_pci(writer, function, depth);
         }
     }
@@ -317,15 +323,14 @@ static GArray *nccl_nodes(const Writer *writer)
 
     for (unsigned i = 0; i < writer->functions->len; i++) {
         const TopoFunction *function = writer->functions->pdata[i];
-        int node = node_of(writer, function);
-        bool is_known = false;
+        bool is_new =
+            is_shown(writer, function) && !switch_above(writer, function);
+        int node = is_new ? node_of(writer, function) : -1;
 
         for (unsigned j = 0; j < nodes->len; j++) {
-            is_known |= g_array_index(nodes, int, j) == node;
+            is_new &= g_array_index(nodes, int, j) != node;
         }
-        if (!is_known && !switch_above(writer, function) &&
-            (is_gpu(writer, function) || is_net(writer, function) ||
-             (function->is_upstream && is_wanted(writer, function)))) {
+        if (is_new) {
             g_array_append_val(nodes, node);
         }
     }

@@ -54,11 +54,9 @@ static void append_unknown_ports(const InvImporter *importer, GString *out)
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
 
     for (unsigned i = 0; i < importer->machine->functions->len; i++) {
-        const InvPlace *place = &importer->places[i];
         const TopoFunction *function = &inv_function_at(importer, i)->pub;
 
-        if ((place->role == INV_ROLE_ROOT_PORT ||
-             (inv_has_hidden_port(importer, i) && place->parent < 0)) &&
+        if (inv_has_root_port(importer, i) &&
             (!function->speed_mtps || !function->width)) {
             g_ptr_array_add(names, inv_element_name(importer, i, "rp"));
         }
@@ -231,9 +229,7 @@ static char *report_new(const InvImporter *importer)
     }
     for (unsigned i = 0; i < n; i++) {
         counts[importer->places[i].role]++;
-        root_ports += importer->places[i].role == INV_ROLE_ROOT_PORT ||
-                      (inv_has_hidden_port(importer, i) &&
-                       importer->places[i].parent < 0);
+        root_ports += inv_has_root_port(importer, i);
     }
     g_string_append(out, counts[INV_ROLE_DEVICE] == 0
                              ? "no device was imported; took "

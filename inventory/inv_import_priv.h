@@ -13,6 +13,10 @@
 #define INV_PORTS_MAX 63 /* downstream ports of a switch */
 #define INV_NODES_MAX 16 /* nodes of a root */
 
+/* Root ports of a CPU, and switches of a host, that a description can have. */
+#define INV_ROOT_PORTS_MAX 63
+#define INV_SWITCHES_MAX   127
+
 /* The kinds of element that a function becomes in the model. */
 typedef enum InvRole {
     INV_ROLE_NONE,       /* left out */
@@ -48,6 +52,10 @@ void inv_find_roles(InvImporter *importer);
 /* Returns whether function @index is a switch or a device whose port above it
  * is not in the source: of a root bus, or of a source that leaves ports out. */
 bool inv_has_hidden_port(const InvImporter *importer, unsigned index);
+
+/* Returns whether function @index is a root port, or a switch or a device below
+ * a hidden one. */
+bool inv_has_root_port(const InvImporter *importer, unsigned index);
 
 /* Returns whether function @index is a switch or a device. */
 bool inv_is_element(const InvImporter *importer, unsigned index);

@@ -23,6 +23,8 @@ static const char is_other_function[] = "not function 0 of device 0 on its bus";
 static const char is_of_drive[] = "a further function of a drive, which is one";
 static const char is_second_switch[] = "a second switch on its bus";
 static const char is_no_port[] = "a bridge that is no port of a switch";
+static const char is_too_much[] =
+    "more than the 63 root ports or 127 switches that a host of the model has";
 static const char has_no_place[] =
     "below a switch with more than the 63 ports that one of the model has";
 
@@ -351,6 +353,85 @@ static void find_virtual(InvImporter *importer, unsigned index)
     }
 }
 
+bool inv_has_root_port(const InvImporter *importer, unsigned index)
+{
+    return importer->places[index].role == INV_ROLE_ROOT_PORT ||
+           (importer->places[index].parent < 0 &&
+            inv_is_element(importer, index));
+}
+
+/* Returns whether a switch or a device is directly below root port @index. */
+static bool is_used(const InvImporter *importer, unsigned index)
+{
+    if (importer->places[index].role != INV_ROLE_ROOT_PORT) {
+        return true;
+    }
+    for (unsigned i = 0; i < importer->machine->functions->len; i++) {
+        if (importer->places[i].parent == (int)index &&
+            inv_is_element(importer, i)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void leave_out(InvImporter *importer, unsigned index, const char *reason)
+{
+    importer->places[index].role = INV_ROLE_NONE;
+    importer->places[index].reason = reason;
+}
+
+/* Leaves out what is below something that was left out. */
+static void drop_below(InvImporter *importer)
+{
+    bool has_changed = true;
+
+    while (has_changed) {
+        has_changed = false;
+        for (unsigned i = 0; i < importer->machine->functions->len; i++) {
+            InvRole role = importer->places[i].role;
+            bool is_alone = (importer->places[i].parent >= 0 &&
+                             parent_role(importer, i) == INV_ROLE_NONE) ||
+                            (role == INV_ROLE_PORT &&
+                             importer->places[i - 1].role == INV_ROLE_NONE);
+
+            if (role != INV_ROLE_NONE && is_alone) {
+                leave_out(importer, i, is_lost);
+                has_changed = true;
+            }
+        }
+    }
+}
+
+/* Leaves out root ports that are not used, if there are too many, and then what
+ * is beyond the limits of a description. */
+static void keep_limits(InvImporter *importer)
+{
+    unsigned n = importer->machine->functions->len;
+    unsigned root_ports = 0, switches = 0;
+
+    for (unsigned i = 0; i < n; i++) {
+        root_ports += inv_has_root_port(importer, i);
+    }
+    for (unsigned i = 0; i < n && root_ports > INV_ROOT_PORTS_MAX; i++) {
+        if (inv_has_root_port(importer, i) && !is_used(importer, i)) {
+            leave_out(importer, i, is_too_much);
+            root_ports--;
+        }
+    }
+    root_ports = 0;
+    for (unsigned i = 0; i < n; i++) {
+        bool is_switch = importer->places[i].role == INV_ROLE_UPSTREAM;
+
+        if ((inv_has_root_port(importer, i) &&
+             root_ports++ >= INV_ROOT_PORTS_MAX) ||
+            (is_switch && switches++ >= INV_SWITCHES_MAX)) {
+            leave_out(importer, i, is_too_much);
+        }
+    }
+    drop_below(importer);
+}
+
 void inv_find_roles(InvImporter *importer)
 {
     const GPtrArray *functions = importer->machine->functions;
@@ -369,4 +450,5 @@ void inv_find_roles(InvImporter *importer)
     for (unsigned i = 0; i < functions->len; i++) {
         find_role(importer, i);
     }
+    keep_limits(importer);
 }

@@ -550,14 +550,6 @@ static int node_of(const Writer *writer, unsigned index)
     return node;
 }
 
-/* Returns whether function @index is, or has above it, a root port. */
-static bool has_root_port(const Writer *writer, unsigned index)
-{
-    return place_of(writer, index)->role == INV_ROLE_ROOT_PORT ||
-           (inv_has_hidden_port(writer->importer, index) &&
-            place_of(writer, index)->parent < 0);
-}
-
 static void write_root_port(Writer *writer, unsigned index)
 {
     g_autofree char *name = inv_element_name(writer->importer, index, "rp");
@@ -646,7 +638,7 @@ static void write_sections(Writer *writer)
             write_function(writer, &function_of(writer, i)->pub,
                            role == INV_ROLE_UPSTREAM);
         }
-        if (has_root_port(writer, i)) {
+        if (inv_has_root_port(writer->importer, i)) {
             write_root_port(writer, i);
         }
         if (role == INV_ROLE_UPSTREAM) {

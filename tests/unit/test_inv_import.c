@@ -513,6 +513,54 @@ START_TEST(second_command_is_named)
 }
 END_TEST
 
+/* Appends @n root ports of which each @step-th has a device below it. */
+static char *many_ports(unsigned n, unsigned step)
+{
+    GString *out = g_string_new(NULL);
+
+    for (unsigned i = 0; i < n; i++) {
+        unsigned bus = 1 + i % 30;
+
+        g_string_append_printf(out,
+                               "%04x:00:%02x.0 PCI bridge: x\n"
+                               "\tBus: primary=00, secondary=%02x, "
+                               "subordinate=%02x, sec-latency=0\n"
+                               "\tCapabilities: [58] Express (v2) Root Port "
+                               "(Slot+), MSI 00\n",
+                               i / 30, bus, bus, bus);
+        if (i % step == 0) {
+            g_string_append_printf(out,
+                                   "%04x:%02x:00.0 Ethernet controller: y\n"
+                                   "%04x:%02x:00.1 Ethernet controller: y\n",
+                                   i / 30, bus, i / 30, bus);
+        }
+    }
+    return g_string_free(out, FALSE);
+}
+
+/* A description has 63 root ports. Those that are used come first. */
+START_TEST(root_ports_beyond_the_limit_are_left_out)
+{
+    static const struct {
+        unsigned ports, step;
+        const char *expected;
+    } cases[] = {
+        {63, 3, "took 21 devices, 0 switches and 63 root ports from 105"},
+        {64, 3, "took 22 devices, 0 switches and 63 root ports from 108"},
+        {126, 2, "took 63 devices, 0 switches and 63 root ports from 252"},
+        {70, 1,
+         "took 63 devices, 0 switches and 63 root ports from 210 "
+         "functions; left out 21: more than the 63 root ports"},
+    };
+    g_autofree char *text = many_ports(cases[_i].ports, cases[_i].step);
+    g_autofree char *report = NULL;
+    g_autofree char *yaml = import_text(text, strlen(text), &report);
+    g_autoptr(TopoDescription) description = load(yaml);
+
+    assert_has(report, (const char *const[]){cases[_i].expected, NULL});
+}
+END_TEST
+
 /* ---- Refusals ---------------------------------------------------------- */
 
 #define BRIDGE                                                                 \
@@ -685,6 +733,7 @@ int main(void)
                         G_N_ELEMENTS(programs));
     tcase_add_loop_test(tcase, blanks_and_lines_of_lspci_may_change, 0,
                         G_N_ELEMENTS(text_programs));
+    tcase_add_loop_test(tcase, root_ports_beyond_the_limit_are_left_out, 0, 4);
     tcase_add_test(tcase, utf_16_is_text);
     tcase_add_loop_test(tcase, moved_tree_is_moved_back, 1, 9);
     tcase_add_test(tcase, second_command_is_named);
