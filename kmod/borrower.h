@@ -12,6 +12,8 @@
  *	borrower_config.c	configuration space
  *	borrower_dma.c  borrower_msi.c  borrower_check.c
  *				DMA, interrupts, lenders that lie
+ *	borrower_allow.c	devices that may be borrowed
+ *	borrower_quirks.c	functions of the kernel that depend on IDs
  *	borrower_p2p.c		peer-to-peer
  *	borrower_window.c  borrower_space.c
  *				windows onto this node, addresses of an IOMMU
@@ -26,6 +28,7 @@
  *	place_mutex	guards what virtual machines have of loans. Held while a lender is
  *			told of it; taken below the locks of dl_mdev.
  *	p2p_mutex	guards the windows of peer-to-peer.
+ *	allow_mutex	guards the list of devices that may be borrowed.
  *	borrower_lock	guards the list of loans; taken in any context.
  *
  * The fabric tells of a loss while an adapter is removed, and then the PCI core's lock
@@ -207,9 +210,28 @@ void borrower_space_give(struct borrower_loan *loan);
 /* Return: the first address of every translated window. */
 u64 borrower_space_start(void);
 
+/* borrower_quirks.c */
+
+/*
+ * Return: the name of a function that this kernel calls for a PCI function with these IDs
+ * and this class, and that is not known to be harmless; NULL if there is none.
+ */
+const char *borrower_quirk(u16 vendor, u16 device, u32 class);
+/* Return: the reason why borrower_quirk() does not know this kernel; NULL if it does. */
+const char *borrower_quirks_unknown(void);
+
+/* borrower_allow.c */
+
+int borrower_allow_init(void);
+/* Return: 0 if such a device may be borrowed, or -EACCES with @why set. */
+int borrower_allow_check(u16 vendor, u16 device, u32 class, struct dlend_why *why);
+
 /* borrower_check.c. Return: 0, or -EPROTO with @why set. */
 
-/* Checks the response to BORROW, and stores what it says of the BARs. */
+/*
+ * Checks the response to BORROW, and stores what it says of the BARs. -EACCES if this node
+ * may not borrow such a device.
+ */
 int borrower_check_borrow(struct borrower_loan *loan,
 			  const struct dlend_msg_borrow_answer *answer,
 			  struct dlend_why *why);

@@ -45,34 +45,6 @@ static int check_bar(const struct borrower_loan *loan, unsigned int i,
 	return 0;
 }
 
-int borrower_check_borrow(struct borrower_loan *loan,
-			  const struct dlend_msg_borrow_answer *answer,
-			  struct dlend_why *why)
-{
-	u32 least = dlend_window_weight(loan->device.class);
-	unsigned int i;
-	int err;
-
-	loan->weight = le32_to_cpu(answer->weight);
-	if (loan->weight < least || loan->weight > DLEND_WEIGHTS_MAX)
-		return dlend_why_set(why, -EPROTO,
-				     "node %u says that its devices have the weight %u; it must be %u to %lu",
-				     lender(loan), loan->weight, least,
-				     DLEND_WEIGHTS_MAX);
-	for (i = 0; i < DLEND_BARS; i++) {
-		loan->bars[i].size = le64_to_cpu(answer->bars[i].size);
-		loan->bars[i].flags = le32_to_cpu(answer->bars[i].flags);
-	}
-	for (i = 0; i < DLEND_BARS; i++) {
-		if (!loan->bars[i].size)
-			continue;
-		err = check_bar(loan, i, why);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 /*
  * Return: the reason why the PCI core must not see a function of this class, or NULL.
  * Bridges forward to other devices; the others have addresses that no BAR holds.
@@ -103,12 +75,65 @@ static const char *forbidden_class(u32 class)
 	return NULL;
 }
 
+/*
+ * Checks IDs and class of a device before any window is opened. check_ids() checks that its
+ * configuration space has the same ones, and there they do not change.
+ */
+static int check_class(const struct borrower_loan *loan, struct dlend_why *why)
+{
+	const struct dlend_device_info *device = &loan->device;
+	const char *kind = forbidden_class(device->class);
+
+	if (kind)
+		return dlend_why_set(why, -EPROTO,
+				     "node %u shows a device of class %06x: it is %s, and cannot be borrowed",
+				     lender(loan), device->class, kind);
+	return borrower_allow_check(device->vendor, device->device, device->class, why);
+}
+
+/* Takes the weight of the devices that share the lender's window. */
+static int take_weight(struct borrower_loan *loan, u32 weight, struct dlend_why *why)
+{
+	u32 least = dlend_window_weight(loan->device.class);
+
+	if (weight < least || weight > DLEND_WEIGHTS_MAX)
+		return dlend_why_set(why, -EPROTO,
+				     "node %u says that its devices have the weight %u; it must be %u to %lu",
+				     lender(loan), weight, least, DLEND_WEIGHTS_MAX);
+	loan->weight = weight;
+	return 0;
+}
+
+int borrower_check_borrow(struct borrower_loan *loan,
+			  const struct dlend_msg_borrow_answer *answer,
+			  struct dlend_why *why)
+{
+	unsigned int i;
+	int err = check_class(loan, why);
+
+	if (!err)
+		err = take_weight(loan, le32_to_cpu(answer->weight), why);
+	if (err)
+		return err;
+	for (i = 0; i < DLEND_BARS; i++) {
+		loan->bars[i].size = le64_to_cpu(answer->bars[i].size);
+		loan->bars[i].flags = le32_to_cpu(answer->bars[i].flags);
+	}
+	for (i = 0; i < DLEND_BARS; i++) {
+		if (!loan->bars[i].size)
+			continue;
+		err = check_bar(loan, i, why);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int check_ids(const struct borrower_loan *loan, struct dlend_why *why)
 {
 	u16 vendor = get_unaligned_le16(loan->config + PCI_VENDOR_ID);
 	u16 device = get_unaligned_le16(loan->config + PCI_DEVICE_ID);
 	u32 class = get_unaligned_le32(loan->config + PCI_CLASS_REVISION) >> 8;
-	const char *kind = forbidden_class(class);
 
 	if (!vendor || vendor == 0xffff)
 		return dlend_why_set(why, -EPROTO,
@@ -121,10 +146,6 @@ static int check_ids(const struct borrower_loan *loan, struct dlend_why *why)
 				     lender(loan), loan->device.vendor,
 				     loan->device.device, loan->device.class,
 				     vendor, device, class);
-	if (kind)
-		return dlend_why_set(why, -EPROTO,
-				     "node %u shows a device of class %06x: it is %s, and cannot be borrowed",
-				     lender(loan), class, kind);
 	return 0;
 }
 

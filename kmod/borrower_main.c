@@ -820,8 +820,11 @@ static struct notifier_block borrower_reboot_notifier = {
 
 static int __init borrower_init(void)
 {
-	int err = dlend_client_register(&borrower_client);
+	int err = borrower_allow_init();
 
+	if (err)
+		return err;
+	err = dlend_client_register(&borrower_client);
 	if (err)
 		return err;
 	err = dlend_ops_register(borrower_ops, ARRAY_SIZE(borrower_ops));

@@ -40,6 +40,7 @@ static_assert(sizeof_field(struct dl_ctl_device, driver) ==
 	      sizeof_field(struct dlend_device_info, driver));
 static_assert(sizeof_field(struct dl_ctl_device, driver) ==
 	      sizeof_field(struct dlend_loan_info, driver));
+static_assert(sizeof(struct dl_ctl_pattern) == sizeof(struct dlend_pattern));
 
 /* Sizes of the first version of each struct; no caller has a smaller one. */
 #define CTL_REQUEST_MIN 312
@@ -47,9 +48,13 @@ static_assert(sizeof_field(struct dl_ctl_device, driver) ==
 #define CTL_DEVICE_MIN 112
 #define CTL_NODE_MIN 88
 #define CTL_P2P_MIN 32
+#define CTL_PATTERN_MIN 40
 
 /* Pairs of devices that a list shows. */
 #define CTL_P2P_MAX 256
+
+/* Patterns that a list shows. */
+#define CTL_PATTERNS_MAX 256
 
 /* All devices that the peers together can have. */
 #define CTL_REMOTE_MAX (DLEND_DEVICES_MAX * DLEND_PEERS_MAX)
@@ -62,6 +67,7 @@ static_assert(sizeof_field(struct dl_ctl_device, driver) ==
 #define CTL_USES_TARGET 16
 #define CTL_USES_FABRIC 32
 #define CTL_USES_FLAGS 64
+#define CTL_USES_PATTERN 128
 
 static u32 function_bdf(const struct dl_ctl_function *function)
 {
@@ -176,6 +182,16 @@ static int ctl_return(struct dl_ctl_request *request, struct dlend_why *why)
 	return dlend_borrower_return(request->id, why);
 }
 
+static int ctl_allow(struct dl_ctl_request *request, struct dlend_why *why)
+{
+	return dlend_borrower_allow(request->pattern, why);
+}
+
+static int ctl_disallow(struct dl_ctl_request *request, struct dlend_why *why)
+{
+	return dlend_borrower_disallow(request->pattern, why);
+}
+
 /*
  * Finds a peer by the number of its node. The number is not known before the first
  * hello. Until then the peer needs no order, because it connects by itself.
@@ -278,6 +294,8 @@ static const struct ctl_order {
 	[_IOC_NR(DL_CTL_DISCONNECT)] = { CTL_USES_NODE, ctl_disconnect },
 	[_IOC_NR(DL_CTL_ENABLE_P2P)] = { CTL_USES_ID | CTL_USES_TARGET, ctl_enable_p2p },
 	[_IOC_NR(DL_CTL_DISABLE_P2P)] = { CTL_USES_ID | CTL_USES_TARGET, ctl_disable_p2p },
+	[_IOC_NR(DL_CTL_ALLOW)] = { CTL_USES_PATTERN, ctl_allow },
+	[_IOC_NR(DL_CTL_DISALLOW)] = { CTL_USES_PATTERN, ctl_disallow },
 };
 
 /* Return: the first field that is not zero although the order does not use it, or NULL. */
@@ -300,6 +318,9 @@ static const char *ctl_stray(const struct dl_ctl_request *request, u32 uses)
 		return "fabric";
 	if (!(uses & CTL_USES_FLAGS) && request->flags)
 		return "flags";
+	if (!(uses & CTL_USES_PATTERN) &&
+	    memchr_inv(request->pattern, 0, sizeof(request->pattern)))
+		return "pattern";
 	if (function->reserved ||
 	    memchr_inv(request->reserved, 0, sizeof(request->reserved)))
 		return "reserved";
@@ -496,6 +517,22 @@ static int ctl_pairs(struct ctl_out *out)
 	return out->err;
 }
 
+static int ctl_patterns(struct ctl_out *out)
+{
+	struct dlend_pattern *patterns;
+	unsigned int n, i;
+
+	patterns = kvcalloc(CTL_PATTERNS_MAX, sizeof(*patterns), GFP_KERNEL);
+	if (!patterns)
+		return -ENOMEM;
+	n = min_t(unsigned int, dlend_borrower_allowed(patterns, CTL_PATTERNS_MAX),
+		  CTL_PATTERNS_MAX);
+	for (i = 0; i < n; i++)
+		ctl_put(out, &patterns[i], sizeof(patterns[i]));
+	kvfree(patterns);
+	return out->err;
+}
+
 static long ctl_list(int (*put)(struct ctl_out *out), size_t entry_min,
 		     void __user *user, size_t size)
 {
@@ -550,6 +587,8 @@ static long ctl_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return ctl_list(ctl_nodes, CTL_NODE_MIN, user, _IOC_SIZE(cmd));
 	case _IOC_NR(DL_CTL_P2P):
 		return ctl_list(ctl_pairs, CTL_P2P_MIN, user, _IOC_SIZE(cmd));
+	case _IOC_NR(DL_CTL_ALLOWED):
+		return ctl_list(ctl_patterns, CTL_PATTERN_MIN, user, _IOC_SIZE(cmd));
 	default:
 		if (nr >= ARRAY_SIZE(ctl_orders))
 			return -ENOTTY;

@@ -55,7 +55,8 @@ struct dlend_loan_info {
  * Context: Process context. Sleeps.
  * Return: 0; -ENOENT if the node is not known or has no such device; -ENOTCONN if
  * the node is not up; -EBUSY if the device is borrowed (@why names the node) or
- * not available; -ENOSPC if a window does not fit (@why names what is free);
+ * not available; -EACCES if this node may not borrow such a device;
+ * -ENOSPC if a window does not fit (@why names what is free);
  * -EINVAL if the size of the window is wrong; or another error of this node or of the
  * lender.
  */
@@ -71,6 +72,48 @@ int dlend_borrower_borrow(u32 fdid, u64 window, unsigned int flags,
  * Return: 0, or -ENOENT if this node has not borrowed it.
  */
 int dlend_borrower_return(u32 fdid, struct dlend_why *why);
+
+#define DLEND_PATTERN_MAX 40
+
+/**
+ * struct dlend_pattern - an entry of the list of devices that this node may borrow
+ * @text: its text, with a NUL
+ */
+struct dlend_pattern {
+	char text[DLEND_PATTERN_MAX];
+};
+
+/**
+ * dlend_borrower_allow() - let this node borrow devices
+ * @pattern: VENDOR:DEVICE[:CLASS[:PROG-IF]][+quirks]; see borrower_allow.c
+ * @why: set to the reason of an error
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0, also if the list has the entry; -EINVAL or -ENOSPC.
+ */
+int dlend_borrower_allow(const char *pattern, struct dlend_why *why);
+
+/**
+ * dlend_borrower_disallow() - undo dlend_borrower_allow()
+ * @pattern: as there
+ * @why: set to the reason of an error
+ *
+ * A loan that exists goes on.
+ *
+ * Context: Process context. Sleeps.
+ * Return: 0, -EINVAL, or -ENOENT if there is no such entry.
+ */
+int dlend_borrower_disallow(const char *pattern, struct dlend_why *why);
+
+/**
+ * dlend_borrower_allowed() - list what this node may borrow
+ * @patterns: filled in
+ * @max: entries of @patterns
+ *
+ * Context: Process context. Sleeps.
+ * Return: how many entries the list has; no more than @max were filled in.
+ */
+unsigned int dlend_borrower_allowed(struct dlend_pattern *patterns, unsigned int max);
 
 /**
  * dlend_borrower_loans() - describe the devices that this node has borrowed

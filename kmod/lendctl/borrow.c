@@ -127,6 +127,7 @@ static void print_borrowed(const struct dl_ctl_device *device,
 	if (opt.choice.device)
 		printf("ID: %x\n", device->id);
 	printf("Name: %s\n", lend_name(device, NULL, text));
+	printf("PCI ID: %04x:%04x class %06x\n", device->vendor, device->device, device->class);
 	printf("Local users: %u\n", bound->driver[0] ? 1 : 0);
 	printf("Local virtual device: %s\n",
 	       lend_function_text(&device->local, text));

@@ -59,6 +59,13 @@ static int parse_arguments(const struct verb *verb, char **args,
 			return bad_argument("node", args[0],
 					    "write a number from 1 on");
 		break;
+	case ARG_PATTERN:
+		/* The kernel reads it, and says what is wrong. */
+		if (strlen(args[0]) >= sizeof(request->pattern))
+			return bad_argument("description of devices", args[0],
+					    "write VENDOR:DEVICE:CLASS, as for lspci -d");
+		strcpy(request->pattern, args[0]);
+		break;
 	}
 	return OK;
 }
@@ -120,6 +127,22 @@ static const struct verb verbs[] = {
 	  "Shows the pairs that were enabled on this node, the way of their data, and how\n"
 	  "many mappings of B the driver of A has.\n",
 	  ARG_NONE, 0, 0, 0, 0, "", run_list_p2p },
+	{ "allow", "DEVICES", "let this node borrow devices of some IDs or class",
+	  "DEVICES is VENDOR:DEVICE[:CLASS[:PROG-IF]] in hexadecimal, as for lspci -d: a field\n"
+	  "that is empty is any value, and an \"x\" any digit of CLASS. The lender of a device\n"
+	  "chooses these numbers, and with them the driver here. Most drivers look at the IDs\n"
+	  "alone, so \"::0200\" lets in more than drivers of Ethernet controllers.\n"
+	  "For some IDs the kernel runs code of its own, quirks, that may act on the whole node.\n"
+	  "Such a device is borrowed only with VENDOR:DEVICE:CLASS+quirks: say that if you trust\n"
+	  "its lender as much as this node.\n",
+	  ARG_PATTERN, 1, 1, 0, DL_CTL_ALLOW, "allowed", run_allow },
+	{ "disallow", "DEVICES", "undo allow",
+	  "DEVICES as \"lendctl list-allowed\" shows it. Loans that exist go on.\n",
+	  ARG_PATTERN, 1, 1, 0, DL_CTL_DISALLOW, "disallowed", run_allow },
+	{ "list-allowed", "", "show the devices that this node may borrow",
+	  "Shows the list that \"allow\" and \"disallow\" change. The parameter \"allow\" of the\n"
+	  "module dl_borrower replaces it.\n",
+	  ARG_NONE, 0, 0, 0, 0, "", run_list_allowed },
 	{ "online", "DEVICE", "bring a virtual function of an NVMe drive online",
 	  "DEVICE is a virtual function (SR-IOV) of a drive of this node, 0000:03:00.1. It\n"
 	  "has no queues until it is brought online, and cannot be lent before. The drive\n"

@@ -32,7 +32,7 @@ struct options {
 extern struct options opt;	/* of this run; set before the verb runs */
 
 /* The first argument of a verb. */
-enum argument { ARG_NONE, ARG_DEVICE, ARG_ID, ARG_NODE, ARG_PAIR };
+enum argument { ARG_NONE, ARG_DEVICE, ARG_ID, ARG_NODE, ARG_PAIR, ARG_PATTERN };
 
 struct verb {
 	const char *name;
@@ -90,6 +90,9 @@ int run_session(const struct verb *verb, struct dl_ctl_request *request);
 /* Enables or disables peer-to-peer. */
 int run_p2p(const struct verb *verb, struct dl_ctl_request *request);
 int run_list_p2p(const struct verb *verb, struct dl_ctl_request *request);
+/* Changes the list of devices that this node may borrow. */
+int run_allow(const struct verb *verb, struct dl_ctl_request *request);
+int run_list_allowed(const struct verb *verb, struct dl_ctl_request *request);
 /* Brings a virtual function online or offline. Needs no module: the order goes to the drive. */
 int run_online(const struct verb *verb, struct dl_ctl_request *request);
 

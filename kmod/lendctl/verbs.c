@@ -286,6 +286,48 @@ int run_list_p2p(const struct verb *verb, struct dl_ctl_request *request)
 	return OK;
 }
 
+int run_allow(const struct verb *verb, struct dl_ctl_request *request)
+{
+	char what[LEND_TEXT];
+
+	snprintf(what, sizeof(what), "\"%s\" cannot be %s", request->pattern, verb->done);
+	if (order(verb->number, request, what) < 0)
+		return REFUSED;
+	if (opt.json) {
+		fputs("{\"devices\": ", stdout);
+		lend_json_string(stdout, request->pattern);
+		printf(", \"allowed\": %s}\n",
+		       verb->number == DL_CTL_ALLOW ? "true" : "false");
+	}
+	return OK;
+}
+
+int run_list_allowed(const struct verb *verb, struct dl_ctl_request *request)
+{
+	struct dl_ctl_pattern *patterns;
+	unsigned int n, i;
+
+	(void)verb;
+	(void)request;
+	patterns = fetch(DL_CTL_ALLOWED, sizeof(*patterns), &n);
+	if (!patterns)
+		return REFUSED;
+	if (opt.json)
+		fputs("{\"allowed\": [", stdout);
+	for (i = 0; i < n; i++) {
+		if (!opt.json) {
+			puts(patterns[i].text);
+			continue;
+		}
+		fputs(i ? ", " : "", stdout);
+		lend_json_string(stdout, patterns[i].text);
+	}
+	if (opt.json)
+		puts("]}");
+	free(patterns);
+	return OK;
+}
+
 int run_online(const struct verb *verb, struct dl_ctl_request *request)
 {
 	struct lend_virtual what;

@@ -25,6 +25,9 @@
 /* Bytes for a message, with its NUL. It says what is wrong and how to correct it. */
 #define DL_CTL_MESSAGE 256
 
+/* Bytes of the text that describes devices which may be borrowed, with its NUL. */
+#define DL_CTL_PATTERN 40
+
 /* A PCI function. Borrowed functions are in segments above ffff. */
 struct dl_ctl_function {
 	__u32 segment;
@@ -48,6 +51,7 @@ struct dl_ctl_function {
  *          prefix; 0 if it is not known
  * @reserved: 0
  * @message: written by the kernel: the reason of an error, or empty
+ * @pattern: devices that may be borrowed, as text with its NUL
  */
 struct dl_ctl_request {
 	__u32 id;
@@ -59,6 +63,7 @@ struct dl_ctl_request {
 	__u64 fabric;
 	__u64 reserved[2];
 	char message[DL_CTL_MESSAGE];
+	char pattern[DL_CTL_PATTERN];
 };
 
 enum dl_ctl_state {
@@ -171,8 +176,19 @@ struct dl_ctl_p2p {
 };
 
 /*
- * struct dl_ctl_list - a request for all devices, all nodes, or all pairs of devices
- * @entries: address of an array of struct dl_ctl_device, dl_ctl_node or dl_ctl_p2p
+ * struct dl_ctl_pattern - devices that this node may borrow
+ * @text: VENDOR:DEVICE[:CLASS[:PROG-IF]], hexadecimal, as for "lspci -d": an empty field is
+ *        any value, and an "x" any digit of the class; then "+quirks" if the kernel may run
+ *        its quirks for them
+ */
+struct dl_ctl_pattern {
+	char text[DL_CTL_PATTERN];
+};
+
+/*
+ * struct dl_ctl_list - a request for all devices, nodes, pairs of devices, or patterns
+ * @entries: address of an array of struct dl_ctl_device, dl_ctl_node, dl_ctl_p2p or
+ *           dl_ctl_pattern
  * @entry_size: bytes of one entry of the array; if the kernel's struct is smaller,
  *              the rest of each entry is zeroed
  * @room: number of entries of the array
@@ -212,8 +228,14 @@ struct dl_ctl_list {
 #define DL_CTL_ENABLE_P2P DL_CTL_IOWR(11, struct dl_ctl_request)
 #define DL_CTL_DISABLE_P2P DL_CTL_IOWR(12, struct dl_ctl_request)
 #define DL_CTL_P2P DL_CTL_IOWR(13, struct dl_ctl_list)
+/* These use @pattern. */
+#define DL_CTL_ALLOW DL_CTL_IOWR(14, struct dl_ctl_request)
+#define DL_CTL_DISALLOW DL_CTL_IOWR(15, struct dl_ctl_request)
+#define DL_CTL_ALLOWED DL_CTL_IOWR(16, struct dl_ctl_list)
 
-static_assert(sizeof(struct dl_ctl_request) == 56 + DL_CTL_MESSAGE, "fixed interface");
+static_assert(sizeof(struct dl_ctl_request) == 56 + DL_CTL_MESSAGE + DL_CTL_PATTERN,
+	      "fixed interface");
+static_assert(sizeof(struct dl_ctl_pattern) == 40, "fixed interface");
 static_assert(sizeof(struct dl_ctl_device) == 112, "fixed interface");
 static_assert(sizeof(struct dl_ctl_node) == 88, "fixed interface");
 static_assert(sizeof(struct dl_ctl_p2p) == 32, "fixed interface");

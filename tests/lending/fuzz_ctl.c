@@ -25,7 +25,9 @@
 
 #include "../../kmod/uapi/dl_ctl.h"
 
-#define REQUESTS_END 14
+/* The first size of struct dl_ctl_request; it has grown since. */
+#define REQUEST_MIN  312
+#define REQUESTS_END 17
 #define BIG          8192
 
 static uint64_t state;
@@ -56,9 +58,10 @@ static size_t page_size;
 static const char *order_name(unsigned nr)
 {
     static const char *const names[] = {
-        "?",      "add",        "remove",      "available",  "unavailable",
-        "borrow", "return",     "connect",     "disconnect", "devices",
-        "nodes",  "enable-p2p", "disable-p2p", "p2p"};
+        "?",        "add",        "remove",      "available",  "unavailable",
+        "borrow",   "return",     "connect",     "disconnect", "devices",
+        "nodes",    "enable-p2p", "disable-p2p", "p2p",        "allow",
+        "disallow", "allowed"};
 
     return nr < REQUESTS_END ? names[nr] : "?";
 }
@@ -66,7 +69,28 @@ static const char *order_name(unsigned nr)
 static bool is_list(unsigned nr)
 {
     return nr == _IOC_NR(DL_CTL_DEVICES) || nr == _IOC_NR(DL_CTL_NODES) ||
-           nr == _IOC_NR(DL_CTL_P2P);
+           nr == _IOC_NR(DL_CTL_P2P) || nr == _IOC_NR(DL_CTL_ALLOWED);
+}
+
+static bool has_pattern(unsigned nr)
+{
+    return nr == _IOC_NR(DL_CTL_ALLOW) || nr == _IOC_NR(DL_CTL_DISALLOW);
+}
+
+/* Writes text that is a pattern, or looks like one; it may lack its NUL. */
+static void fill_pattern(char pattern[DL_CTL_PATTERN])
+{
+    static const char letters[] = "0123456789abcdefx*::::+quirks";
+    unsigned i, length = below(DL_CTL_PATTERN + 1);
+
+    if (one_in(2)) {
+        snprintf(pattern, DL_CTL_PATTERN, "f%03x:%04x%s", below(8), below(8),
+                 one_in(2) ? "" : ":1200+quirks");
+        return;
+    }
+    for (i = 0; i < length; i++) {
+        pattern[i] = letters[below(sizeof(letters) - 1)];
+    }
 }
 
 static void fail(const char *what, unsigned long cmd, int wanted, int got)
@@ -104,6 +128,9 @@ static void fill_request(struct dl_ctl_request *request, unsigned nr)
     if (nr == _IOC_NR(DL_CTL_CONNECT) || nr == _IOC_NR(DL_CTL_DISCONNECT)) {
         request->node = one_in(2) ? 1 + below(2) : random32();
     }
+    if (has_pattern(nr)) {
+        fill_pattern(request->pattern);
+    }
 }
 
 /* Sets a field that the request does not use. */
@@ -113,6 +140,8 @@ static void stray(struct dl_ctl_request *request, unsigned nr)
         request->reserved[below(2)] = 1 + random32();
     } else if (one_in(2)) {
         request->function.reserved = 1 + below(0xffff);
+    } else if (!has_pattern(nr) && one_in(2)) {
+        request->pattern[below(DL_CTL_PATTERN)] = 1 + below(255);
     } else if (nr == _IOC_NR(DL_CTL_CONNECT) ||
                nr == _IOC_NR(DL_CTL_DISCONNECT) || nr == _IOC_NR(DL_CTL_ADD)) {
         request->id = 1 + below(0xfffff);
@@ -138,13 +167,18 @@ static int make_request(unsigned nr, size_t size, uint8_t *arg)
         stray(&request, nr);
         wanted = EINVAL;
     }
+    /* The kernel sees what fits, and zeros after it. */
+    if (size < sizeof(request)) {
+        memset((uint8_t *)&request + size, 0, sizeof(request) - size);
+        wanted = -1;
+    }
     memset(arg, 0, size);
     memcpy(arg, &request, size < sizeof(request) ? size : sizeof(request));
     if (size > sizeof(request) && one_in(2)) {
         arg[sizeof(request) + below(size - sizeof(request))] = 1;
         wanted = E2BIG;
     }
-    return size < sizeof(request) ? EINVAL : wanted;
+    return size < REQUEST_MIN ? EINVAL : wanted;
 }
 
 static int make_list(unsigned nr, size_t size, uint8_t *arg, uint8_t *entries)
@@ -152,7 +186,9 @@ static int make_list(unsigned nr, size_t size, uint8_t *arg, uint8_t *entries)
     struct dl_ctl_list list = {0};
     size_t entry = nr == _IOC_NR(DL_CTL_NODES) ? sizeof(struct dl_ctl_node)
                    : nr == _IOC_NR(DL_CTL_P2P) ? sizeof(struct dl_ctl_p2p)
-                                               : sizeof(struct dl_ctl_device);
+                   : nr == _IOC_NR(DL_CTL_ALLOWED)
+                       ? sizeof(struct dl_ctl_pattern)
+                       : sizeof(struct dl_ctl_device);
     int wanted = 0;
 
     list.entries = (uintptr_t)entries;
@@ -248,8 +284,7 @@ static void one_order(int fd)
     }
     if (arg == big && got != ENOTTY && got != E2BIG &&
         !(got == EINVAL &&
-          size < (is_list(nr) ? sizeof(struct dl_ctl_list)
-                              : sizeof(struct dl_ctl_request)))) {
+          size < (is_list(nr) ? sizeof(struct dl_ctl_list) : REQUEST_MIN))) {
         check_message(cmd, big, got);
     }
 }

@@ -905,9 +905,10 @@ END_TEST
 START_TEST(help_names_every_verb)
 {
     static const char *const verbs[] = {
-        "list",        "inventory",   "add",     "remove",  "available",
-        "unavailable", "borrow",      "return",  "connect", "disconnect",
-        "enable-p2p",  "disable-p2p", "list-p2p"};
+        "list",      "inventory",   "add",        "remove",
+        "available", "unavailable", "borrow",     "return",
+        "connect",   "disconnect",  "enable-p2p", "disable-p2p",
+        "list-p2p",  "allow",       "disallow",   "list-allowed"};
 
     ck_assert_int_eq(program_run("--help"), 0);
     for (size_t i = 0; i < G_N_ELEMENTS(verbs); i++) {
