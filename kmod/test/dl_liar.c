@@ -27,7 +27,18 @@ static uint bdf = 0x28;
 module_param(bdf, uint, 0444);
 MODULE_PARM_DESC(bdf, "domain << 16 | bus << 8 | devfn of the function whose BAR 0 is shown (0x28)");
 
-#define DRIVE_CLASS 0x010802
+static ushort vendor = PCI_VENDOR_ID_REDHAT;
+module_param(vendor, ushort, 0644);
+MODULE_PARM_DESC(vendor, "vendor ID of the drive (0x1b36)");
+
+static ushort device = 0x10;
+module_param(device, ushort, 0644);
+MODULE_PARM_DESC(device, "device ID of the drive (0x10)");
+
+static uint class_code = 0x010802;
+module_param(class_code, uint, 0644);
+MODULE_PARM_DESC(class_code, "class code of the drive, 24 bits (0x010802)");
+
 #define BAR_SIZE SZ_16K
 #define TABLE_SIZE 64 /* entries of the MSI-X table, less 1 */
 
@@ -50,6 +61,7 @@ enum lie {
 	TRUTH,
 	NO_VENDOR,
 	OTHER_CLASS,
+	OTHER_ID,
 	CLASS_IDE,
 	CLASS_BRIDGE,
 	CLASS_INTERRUPTS,
@@ -96,6 +108,7 @@ static const char *const names[LIES] = {
 	[TRUTH] = "truth",
 	[NO_VENDOR] = "no-vendor",
 	[OTHER_CLASS] = "other-class",
+	[OTHER_ID] = "other-id",
 	[CLASS_IDE] = "class-ide",
 	[CLASS_BRIDGE] = "class-bridge",
 	[CLASS_INTERRUPTS] = "class-interrupts",
@@ -180,15 +193,15 @@ static u32 class(void)
 	case CLASS_INTERRUPTS:
 		return 0x080020;
 	default:
-		return DRIVE_CLASS;
+		return READ_ONCE(class_code);
 	}
 }
 
 static void tell_truth(void)
 {
 	memset(config, 0, sizeof(config));
-	put16(PCI_VENDOR_ID, PCI_VENDOR_ID_REDHAT);
-	put16(PCI_DEVICE_ID, 0x10);
+	put16(PCI_VENDOR_ID, vendor);
+	put16(PCI_DEVICE_ID, device);
 	put16(PCI_STATUS, PCI_STATUS_CAP_LIST);
 	put32(PCI_CLASS_REVISION, class() << 8);
 	config[PCI_CAPABILITY_LIST] = PM;
@@ -218,6 +231,10 @@ static void tell_lie(void)
 		break;
 	case OTHER_CLASS:
 		put32(PCI_CLASS_REVISION, 0x010185 << 8);
+		break;
+	case OTHER_ID:
+		put16(PCI_VENDOR_ID, PCI_VENDOR_ID_INTEL);
+		put16(PCI_DEVICE_ID, 0x0102);
 		break;
 	case WINDOW_ASKEW:
 		/* All in the first 8 KiB. */
@@ -349,8 +366,8 @@ static int op_borrow(struct dlend_peer *peer, const void *data, size_t len, void
 	answer->bars[0].flags = cpu_to_le32(flags);
 	answer->device.fdid = req->fdid;
 	answer->device.bdf = cpu_to_le32(bdf);
-	answer->device.vendor = cpu_to_le16(PCI_VENDOR_ID_REDHAT);
-	answer->device.device = cpu_to_le16(0x10);
+	answer->device.vendor = cpu_to_le16(vendor);
+	answer->device.device = cpu_to_le16(device);
 	answer->device.class = cpu_to_le32(class());
 	return sizeof(*answer);
 }
