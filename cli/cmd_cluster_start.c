@@ -328,6 +328,7 @@ static bool check_paths(const CluPlan *plan, const char *dir, GError **error)
         const CluPlanHost *host = plan->hosts->pdata[i];
 
         g_ptr_array_add(paths, clu_dir_qmp_path(dir, host->host->name));
+        g_ptr_array_add(paths, clu_dir_gdb_path(dir, host->host->name));
     }
     for (unsigned i = 0; i < paths->len; i++) {
         const char *path = paths->pdata[i];

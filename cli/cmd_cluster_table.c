@@ -34,7 +34,7 @@ static void print_host(JsonObject *host)
     JsonArray *devices = json_object_get_array_member(host, "devices");
     const char *cause = get_text(host, "cause");
     const char *qmp = get_text(host, "qmp");
-    int64_t gdb = json_object_get_int_member(host, "gdb_port");
+    const char *gdb = get_text(host, "gdb");
 
     printf("  %-16s %-9s %6" G_GINT64_FORMAT " MiB  %" G_GINT64_FORMAT
            " CPU%s  %s  %s\n",
@@ -59,10 +59,8 @@ static void print_host(JsonObject *host)
     if (qmp) {
         printf("    monitor       %s\n", qmp);
     }
-    if (gdb != 0) {
-        printf("    gdb           target remote localhost:%" G_GINT64_FORMAT
-               "\n",
-               gdb);
+    if (gdb) {
+        printf("    gdb           target remote %s\n", gdb);
     }
 }
 

@@ -144,8 +144,15 @@ static void add_channels(GPtrArray *argv, const CluPlanHost *host,
             escaped);
         add(argv, "-mon", "chardev=qmp-user,mode=control");
     }
-    if (vm->gdb_port != 0) {
-        add(argv, "-gdb", "tcp:127.0.0.1:%u", vm->gdb_port);
+    /* A debugger can have QEMU write any file, by its command "monitor". So only
+     * the cluster's user may connect, as to the monitor. */
+    if (vm->gdb) {
+        g_autofree char *path = clu_dir_gdb_path(paths->dir, host->host->name);
+        g_autofree char *escaped = clu_property_escape(path);
+
+        add(argv, "-chardev", "socket,id=gdb,path=%s,server=on,wait=off",
+            escaped);
+        add(argv, "-gdb", "chardev:gdb");
     }
 }
 

@@ -79,11 +79,11 @@ static void check_host(const CluPlanHost *host, TopoErrors *errors)
 {
     const TopoVm *vm = host->host->vm;
 
-    if (vm->gdb_port || vm->qmp) {
+    if (vm->gdb || vm->qmp) {
         topo_errors_add(errors, vm->place,
                         "host '%s' has %s, which cannot serve several "
                         "branches; remove it",
-                        host->host->name, vm->gdb_port ? "`gdb`" : "`qmp`");
+                        host->host->name, vm->gdb ? "`gdb`" : "`qmp`");
     }
     for (unsigned i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];

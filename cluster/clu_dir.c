@@ -79,6 +79,11 @@ char *clu_dir_qmp_path(const char *dir, const char *host)
     return g_strdup_printf("%s/%s.qmp", dir, host);
 }
 
+char *clu_dir_gdb_path(const char *dir, const char *host)
+{
+    return g_strdup_printf("%s/%s.gdb", dir, host);
+}
+
 char *clu_dir_log_path(const char *dir, const char *host)
 {
     return g_strdup_printf("%s/%s.log", dir, host);

@@ -33,6 +33,9 @@ char *clu_dir_region_path(const char *dir, const char *region);
 /* The socket of the second monitor of @host, for users (`qmp: on`). */
 char *clu_dir_qmp_path(const char *dir, const char *host);
 
+/* The socket at which gdb can debug @host (`gdb: on`). */
+char *clu_dir_gdb_path(const char *dir, const char *host);
+
 /* The log of the console of @host. */
 char *clu_dir_log_path(const char *dir, const char *host);
 

@@ -60,6 +60,8 @@ static void add_host(JsonBuilder *builder, const CluCluster *cluster,
     g_autofree char *log = clu_dir_log_path(dir, plan->host->name);
     g_autofree char *qmp =
         vm->qmp ? clu_dir_qmp_path(dir, plan->host->name) : NULL;
+    g_autofree char *gdb =
+        vm->gdb ? clu_dir_gdb_path(dir, plan->host->name) : NULL;
 
     json_builder_begin_object(builder);
     add_text(builder, "name", plan->host->name);
@@ -80,7 +82,7 @@ static void add_host(JsonBuilder *builder, const CluCluster *cluster,
     add_bool(builder, "iommu", plan->host->iommu);
     add_text(builder, "log", log);
     add_text(builder, "qmp", qmp);
-    add_number(builder, "gdb_port", vm->gdb_port);
+    add_text(builder, "gdb", gdb);
     add_devices(builder, plan);
     json_builder_end_object(builder);
 }

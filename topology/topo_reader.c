@@ -206,8 +206,9 @@ static bool read_scalar(const TopoKey *key, TopoValue *value,
     case TOPO_TYPE_BOOL:
         if (!parse_bool(value->text, &value->number)) {
             report(errors, value->place,
-                   "%s: '%s' is neither on nor off; write one of them",
-                   key->key, value->text);
+                   "%s: '%s' is neither on nor off; write one of them%s%s",
+                   key->key, value->text, key->hint ? ". " : "",
+                   key->hint ? key->hint : "");
             return false;
         }
         return true;

@@ -74,6 +74,7 @@ typedef struct TopoKey {
     unsigned flags;   /* bits of TopoKeyFlags */
     unsigned targets; /* bits of TopoMayBe */
     const char *help;
+    const char *hint; /* said to a user who wrote a wrong value; NULL: none */
 } TopoKey;
 
 struct TopoSection {

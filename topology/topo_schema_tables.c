@@ -122,7 +122,13 @@ static const TopoKey vm_keys[] = {
     MAY("append", TEXT, NULL, "more words for the kernel's command line"),
     MAY("client", NAME, "ntb_tool",
         "kernel module that uses its NTBs and enables the link; or none"),
-    RANGE("gdb", INT, NULL, "1", "65535", 0, "TCP port to debug the kernel at"),
+    {.key = "gdb",
+     .type = TOPO_TYPE_BOOL,
+     .fallback = "off",
+     .help = "on: QEMU gets a socket for gdb to debug the kernel",
+     .hint = "gdb connects to a UNIX socket, whose path `farside cluster "
+             "status` shows; a TCP port would serve every user of this "
+             "computer"},
     MAY("qmp", BOOL, "off", "on: QEMU gets a monitor socket"),
     WORD("iommu", "intel", "intel|amd", 0,
          "the kind of IOMMU, if the host's `iommu` is on"),

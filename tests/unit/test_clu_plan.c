@@ -126,7 +126,7 @@ END_TEST
 START_TEST(keys_of_vm_have_their_effect)
 {
     Case c = load(TWO(NTB(""),
-                      "memory: 1000MiB, cpus: 3, qmp: on, gdb: 1234, "
+                      "memory: 1000MiB, cpus: 3, qmp: on, gdb: on, "
                       "append: x=y, client: ntb_perf",
                       NTB(""), "client: none") LINK);
     static const bool none[] = {false};
@@ -138,7 +138,8 @@ START_TEST(keys_of_vm_have_their_effect)
     assert_has(a, "-accel\nkvm\n-cpu\nhost");
     assert_has(a, "-chardev\nsocket,id=qmp-user,path=/run/x/a.qmp,server=on,"
                   "wait=off\n-mon\nchardev=qmp-user,mode=control");
-    assert_has(a, "-gdb\ntcp:127.0.0.1:1234");
+    assert_has(a, "-chardev\nsocket,id=gdb,path=/run/x/a.gdb,server=on,"
+                  "wait=off\n-gdb\nchardev:gdb");
     assert_has(a,
                "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off "
                "cryptomgr.notests no_timer_check farside.host=a "
