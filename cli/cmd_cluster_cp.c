@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 /* `cp`, and what `reload` shares with it: files and scripts for hosts. */
 #include "cmd_cluster_cp.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -161,8 +163,19 @@ static int copy_to(const char *verb, const CmdClusterArgs *args,
                             (const char *const[]){to, mode, name, NULL});
 }
 
+/* The mode of a file here that has the mode @text on a host: its rights to read
+ * and to run, as far as this user's umask has them. Nobody else may write. */
+static mode_t local_mode(const char *text)
+{
+    mode_t mask = umask(0);
+
+    umask(mask);
+    return (mode_t)g_ascii_strtoull(text, NULL, 8) & 0755 & ~mask;
+}
+
 /* Copies the file @from on @host to the path @to. A file @to is replaced only
- * if all of @from has come. */
+ * if all of @from has come; the parts are in a new file beside it, so that no
+ * link that stands there leads elsewhere. */
 static int copy_from(const char *verb, const CmdClusterArgs *args,
                      const char *host, const char *from, const char *to)
 {
@@ -170,7 +183,7 @@ static int copy_from(const char *verb, const CmdClusterArgs *args,
     g_autofree char *path = g_file_test(to, G_FILE_TEST_IS_DIR)
                                 ? g_build_filename(to, name, NULL)
                                 : g_strdup(to);
-    g_autofree char *part = g_strconcat(path, ".part", NULL);
+    g_autofree char *part = g_strconcat(path, ".part-XXXXXX", NULL);
     g_autoptr(GString) text = g_string_new(NULL);
     CluClientMode mode = cmd_cluster_no_input;
     int fd, status;
@@ -181,15 +194,14 @@ static int copy_from(const char *verb, const CmdClusterArgs *args,
     if (status != 0) {
         return status;
     }
-    fd = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    fd = mkostemp(part, O_CLOEXEC);
     if (fd < 0) {
         return complain(verb, part, errno);
     }
     status = ask_with(fd, STDOUT_FILENO, verb, args, host,
                       "exec cat -- \"$1\" </dev/null",
                       (const char *const[]){from, NULL});
-    if (status == 0 &&
-        fchmod(fd, (mode_t)g_ascii_strtoull(text->str, NULL, 8) & 0777) < 0) {
+    if (status == 0 && fchmod(fd, local_mode(text->str)) < 0) {
         status = complain(verb, part, errno);
     }
     if (close(fd) < 0 && status == 0) {
@@ -286,6 +298,7 @@ const CmdClusterVerb cmd_cluster_cp = {
     .details =
         "Copies files to one or several hosts, or from one host. PATH is a "
         "file or a folder;\non a host it is /root if it is left out. The mode "
-        "of a file is kept." CMD_CLUSTER_EXIT_STATUS,
+        "of a file is kept, on this\ncomputer as far as your umask allows, and "
+        "without write permission for others." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

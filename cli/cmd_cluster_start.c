@@ -9,6 +9,7 @@
 #include "clu_accel.h"
 #include "clu_dir.h"
 #include "clu_error.h"
+#include "clu_share.h"
 #include "clu_supervisor.h"
 #include "cmd_cluster_log.h"
 #include "topo_home.h"
@@ -307,6 +308,24 @@ static void warn_of_inner(const CluPlan *plan, const bool *is_kvm)
     }
 }
 
+static void warn_of_shares(const CluPlan *plan)
+{
+    for (unsigned i = 0; i < plan->hosts->len; i++) {
+        const CluPlanHost *host = plan->hosts->pdata[i];
+        const TopoVm *vm = host->host->vm;
+
+        if (vm->share && !clu_share_has_attributes(vm->share)) {
+            g_autofree char *place = topo_place_to_string(vm->share_place);
+
+            fprintf(stderr,
+                    "%s: warning: files in %s cannot have extended attributes, "
+                    "so QEMU makes folders .virtfs_metadata there, with the "
+                    "modes and owners that the guest gives to its files\n",
+                    place, vm->share);
+        }
+    }
+}
+
 /* Checks that the paths of all sockets fit into a sockaddr_un. */
 static bool check_paths(const CluPlan *plan, const char *dir, GError **error)
 {
@@ -458,6 +477,7 @@ static int start_supervisor(const CluPlan *plan, const char *name,
         return -1;
     }
     warn_of_inner(plan, is_kvm);
+    warn_of_shares(plan);
     for (unsigned i = 0; i < plan->hosts->len; i++) {
         const CluPlanHost *host = plan->hosts->pdata[i];
 

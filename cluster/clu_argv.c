@@ -6,6 +6,7 @@
 #include "clu_dir.h"
 #include "clu_image.h"
 #include "clu_property.h"
+#include "clu_share.h"
 
 /* The PCI device number of the virtio-serial device of the agent. */
 #define AGENT_SLOT 1
@@ -47,6 +48,17 @@ static void add(GPtrArray *argv, const char *option, const char *format, ...)
     va_start(arguments, format);
     g_ptr_array_add(argv, g_strdup_vprintf(format, arguments));
     va_end(arguments);
+}
+
+/* A guest that has taken QEMU over gets little of this computer: QEMU starts no
+ * program, and gives itself neither rights nor priorities. A timed machine must
+ * be able to fork, because that is how a branch of it is made; it starts no
+ * program either, but nothing refuses it. */
+static void add_sandbox(GPtrArray *argv, const CluTimed *timed)
+{
+    add(argv, "-sandbox",
+        "on,obsolete=deny,elevateprivileges=deny%s,resourcecontrol=deny",
+        timed ? "" : ",spawn=deny");
 }
 
 static void add_machine(GPtrArray *argv, const CluPlan *plan,
@@ -191,15 +203,17 @@ static void add_kernel(GPtrArray *argv, const CluPlanHost *host,
         vm->append ? " " : "", vm->append ? vm->append : "", inner);
 }
 
-/* Adds the folder that `share:` names. Files keep the owner that QEMU has. */
+/* Adds the folder that `share:` names. */
 static void add_share(GPtrArray *argv, const TopoVm *vm)
 {
     g_autofree char *escaped = NULL;
 
     if (vm->share) {
         escaped = clu_property_escape(vm->share);
-        add(argv, "-fsdev", "local,id=" SHARE_ID ",security_model=none,path=%s",
-            escaped);
+        add(argv, "-fsdev",
+            "local,id=" SHARE_ID
+            ",security_model=%s,fmode=0600,dmode=0700,path=%s",
+            clu_share_model(vm->share), escaped);
         add(argv, "-device",
             "virtio-9p-pci,fsdev=" SHARE_ID ",mount_tag=share,addr=%x",
             SHARE_SLOT);
@@ -326,6 +340,7 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
 
         add(argv, "-plugin", "%s", option);
     }
+    add_sandbox(argv, timed);
     add_machine(argv, plan, host, is_kvm, timed);
     add_channels(argv, host, paths, timed);
     add_iommu(argv, host);

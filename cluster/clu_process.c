@@ -76,6 +76,9 @@ static void child_setup(gpointer data)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    /* A program with setuid would not end with the supervisor, and QEMU needs
+     * none. */
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     if (getppid() != GPOINTER_TO_INT(data)) {
         _exit(1);
     }

@@ -101,6 +101,8 @@ START_TEST(a_host_becomes_this_command_line)
         argv,
         "/usr/bin/qemu\n"
         "-plugin\n/b,,c/farside.so\n"
+        "-sandbox\non,obsolete=deny,elevateprivileges=deny,spawn=deny,"
+        "resourcecontrol=deny\n"
         "-name\nguest=t/a\n"
         "-nodefaults\n-no-user-config\n-display\nnone\n"
         "-machine\nq35,memory-backend=ram\n"
