@@ -113,8 +113,8 @@ static void hello_end(struct dlend_peer *peer)
 
 static void session_end(struct dlend_peer *peer)
 {
-	dev_info_ratelimited(peer->dev, "%s: node %u is gone: %s\n", peer->name,
-			     peer->node, peer->why);
+	dev_info_ratelimited(peer->dev, "node %u is gone: %s\n", peer->node,
+			     peer->why);
 	dlend_count(peer, DLEND_COUNT_LOST);
 	peer->session.away = has_left(peer);
 	/* Tell the peer at once, if it is still there. */
@@ -154,8 +154,7 @@ static void session_begin(struct dlend_peer *peer)
 		return;
 	}
 	dlend_count(peer, DLEND_COUNT_SESSIONS);
-	dev_info_ratelimited(peer->dev, "%s: node %u is up\n", peer->name,
-			     peer->node);
+	dev_info_ratelimited(peer->dev, "node %u is up\n", peer->node);
 	mod_timer(&session->beat, jiffies);
 	dlend_peer_tell_up(peer);
 }
@@ -186,8 +185,8 @@ static void hello_refuse(struct dlend_peer *peer, u32 epoch, const char *why,
 		return;
 	peer->session.refused_epoch = epoch;
 	dlend_count(peer, DLEND_COUNT_BAD_HELLO);
-	dev_warn_ratelimited(peer->dev, "%s: the peer is refused: %s %u\n",
-			     peer->name, why, value);
+	dev_warn_ratelimited(peer->dev, "the peer is refused: %s %u\n", why,
+			     value);
 }
 
 /*
@@ -332,8 +331,8 @@ static void life_step(struct dlend_peer *peer)
 		err = hello_open(peer);
 		if (err) {
 			dev_warn_ratelimited(peer->dev,
-					     "%s: the control area cannot be opened, trying again: error %d\n",
-					     peer->name, -err);
+					     "the control area cannot be opened, trying again: error %d\n",
+					     -err);
 			dlend_peer_kick(peer, AREA_RETRY_MS);
 			return;
 		}

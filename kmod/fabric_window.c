@@ -212,8 +212,8 @@ static void close_windows(struct dlend_peer *peer, unsigned int first,
 		/* The peer may still have access through it, so no other export gets it. */
 		window->stuck = true;
 		dev_err(peer->dev,
-			"%s: window %u is not used until it can be closed: error %d\n",
-			peer->name, i, -err);
+			"window %u is not used until it can be closed: error %d\n",
+			i, -err);
 		dlend_peer_kick(peer, 0);
 	}
 }
@@ -384,8 +384,8 @@ void dlend_windows_close_all(struct dlend_peer *peer)
 
 	mutex_lock(&windows->mutex);
 	list_for_each_entry_safe(export, next, &windows->exports, node) {
-		dev_warn(peer->dev, "%s: a client left window %u open; it is closed\n",
-			 peer->name, export->first);
+		dev_warn(peer->dev, "a client left window %u open; it is closed\n",
+			 export->first);
 		close_windows(peer, export->first, export->n);
 		list_del(&export->node);
 		export->closed = true;
