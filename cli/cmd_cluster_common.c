@@ -9,7 +9,8 @@
 #include "clu_error.h"
 #include "cmd.h"
 
-const CluClientMode cmd_cluster_no_input = {.input = CLU_CLIENT_NO_INPUT};
+const CluClientMode cmd_cluster_no_input = {.input = CLU_CLIENT_NO_INPUT,
+                                            .has_text_errors = true};
 
 void cmd_cluster_args_clear(CmdClusterArgs *args)
 {

@@ -12,6 +12,7 @@
 #include "cmd_cluster_common.h"
 #include "cmd_explore.h"
 #include "cmd_load.h"
+#include "table_text.h"
 
 /* Virtual time that a host has to answer when the script has ended. The agent
  * of a frozen guest may be silent for 5 s. */
@@ -79,7 +80,7 @@ static char *last_line(const char *path)
     }
     g_strchomp(text);
     line = strrchr(text, '\n');
-    return g_utf8_make_valid(line ? line + 1 : text, -1);
+    return table_text_from(line ? line + 1 : text, -1, false);
 }
 
 /* ---- The cluster -------------------------------------------------------- */
@@ -443,9 +444,7 @@ char *cmd_explore_kernel_report(const char *console, const GPtrArray *allowed)
     for (char **line = lines; *line; line++) {
         if (g_regex_match(report, *line, 0, NULL) &&
             !is_allowed(*line, allowed)) {
-            g_autofree char *valid = g_utf8_make_valid(*line, -1);
-
-            return g_strdup(g_strstrip(valid));
+            return table_text_from(g_strstrip(*line), -1, false);
         }
     }
     return NULL;

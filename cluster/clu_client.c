@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
 #include "clu_client.h"
 
 #include <errno.h>
@@ -15,10 +16,13 @@
 #include "clu_dir.h"
 #include "clu_error.h"
 #include "farside_socket.h"
+#include "table_text.h"
 
-#define LEAVE_KEY 0x1d /* Ctrl-] */
+#define LEAVE_KEY      0x1d /* Ctrl-] */
+/* A longer line of text is printed in pieces. */
+#define LINE_MAX_BYTES 65536
 /* The time in which a command must end after a signal. */
-#define GRACE_US  (2 * G_USEC_PER_SEC)
+#define GRACE_US       (2 * G_USEC_PER_SEC)
 
 struct CluClient {
     int fd;
@@ -36,6 +40,7 @@ typedef struct Request {
     bool is_reading; /* standard input is wanted and has not ended */
     bool is_over;
     int status;         /* exit status, valid when `is_over` */
+    GString *lines[2];  /* text of output and errors that has no end yet */
     size_t column;      /* bytes of the current line of output so far */
     bool is_line_start; /* console: the next typed byte begins a line */
     bool is_tilde;      /* console: the last typed byte was ~ at a line start */
@@ -160,25 +165,74 @@ static bool write_skipped(Request *request, const uint8_t *data, size_t length)
     return write_all(STDOUT_FILENO, left, n);
 }
 
-static void put_output(Request *request, const CluAgentFrame *frame)
+/* Writes the first @length bytes of the text of output or of errors. */
+static bool write_text(Request *request, bool is_error, size_t length)
 {
-    bool is_error = frame->type == CLU_AGENT_STDERR;
-    bool is_good;
+    GString *lines = request->lines[is_error];
+    g_autofree char *text = table_text_from(lines->str, (gssize)length, true);
 
-    if (request->mode->output && !is_error) {
-        g_string_append_len(request->mode->output, (const char *)frame->body,
-                            frame->length);
+    g_string_erase(lines, 0, (gssize)length);
+    return write_all(is_error ? STDERR_FILENO : STDOUT_FILENO,
+                     (const uint8_t *)text, strlen(text));
+}
+
+/* Writes the lines that have ended: a letter may come in two pieces. */
+static bool put_text(Request *request, bool is_error, const uint8_t *data,
+                     size_t length)
+{
+    GString *lines = request->lines[is_error];
+    const char *end;
+
+    g_string_append_len(lines, (const char *)data, (gssize)length);
+    end = memrchr(lines->str, '\n', lines->len);
+    if (!end && lines->len < LINE_MAX_BYTES) {
+        return true;
+    }
+    return write_text(request, is_error,
+                      end ? (size_t)(end + 1 - lines->str) : lines->len);
+}
+
+/* Adds to what the caller collects. */
+static void collect(Request *request, const CluAgentFrame *frame)
+{
+    GString *output = request->mode->output;
+
+    if (output->len + frame->length <= CLU_CLIENT_OUTPUT_MAX) {
+        g_string_append_len(output, (const char *)frame->body, frame->length);
         return;
     }
-    if (is_error) {
-        is_good = write_all(STDERR_FILENO, frame->body, frame->length);
-    } else {
-        is_good = write_skipped(request, frame->body, frame->length);
+    request->is_over = true;
+    request->status = CLU_CONTROL_FAILED;
+    g_set_error(&request->error, CLU_ERROR, CLU_ERROR_FAILED,
+                "the answer has more than %u MiB; an honest one is shorter",
+                CLU_CLIENT_OUTPUT_MAX >> 20);
+}
+
+/* Returns false if it cannot be written. */
+static bool print(Request *request, const CluAgentFrame *frame)
+{
+    bool is_error = frame->type == CLU_AGENT_STDERR;
+
+    if (is_error ? request->mode->has_text_errors : request->mode->has_text) {
+        return put_text(request, is_error, frame->body, frame->length);
     }
-    if (!is_good) {
+    return is_error ? write_all(STDERR_FILENO, frame->body, frame->length)
+                    : write_skipped(request, frame->body, frame->length);
+}
+
+static void put_output(Request *request, const CluAgentFrame *frame)
+{
+    bool is_collected =
+        request->mode->output && frame->type == CLU_AGENT_STDOUT;
+
+    if (is_collected) {
+        collect(request, frame);
+    } else if (!print(request, frame)) {
         request->is_over = true;
         request->status = 128 + SIGPIPE;
-    } else if (request->mode->input == CLU_CLIENT_COMMAND) {
+    }
+    if (!request->is_over &&
+        (is_collected || request->mode->input == CLU_CLIENT_COMMAND)) {
         uint8_t credit[8];
 
         clu_agent_put32(credit, frame->type);
@@ -406,9 +460,12 @@ int clu_client_run(CluClient *client, const char *const *words,
                    const CluClientMode *mode, GError **error)
 {
     g_autoptr(GString) text = g_string_new(NULL);
+    g_autoptr(GString) lines = g_string_new(NULL);
+    g_autoptr(GString) errors = g_string_new(NULL);
     Request request = {
         .client = client,
         .mode = mode,
+        .lines = {lines, errors},
         .credit = CLU_AGENT_WINDOW,
         .is_reading = mode->input != CLU_CLIENT_NO_INPUT,
         .is_line_start = true,
@@ -443,6 +500,8 @@ int clu_client_run(CluClient *client, const char *const *words,
     }
     send_frame(client, CLU_CONTROL_REQUEST, text->str, text->len);
     work_on(&request);
+    write_text(&request, false, lines->len);
+    write_text(&request, true, errors->len);
     if (is_raw) {
         tcsetattr(STDIN_FILENO, TCSADRAIN, &old);
     }

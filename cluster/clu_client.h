@@ -36,11 +36,19 @@ typedef enum CluClientInput {
 /* The actions of a client while a request runs. */
 typedef struct CluClientMode {
     CluClientInput input;
-    GString *output; /* receives standard output; NULL: it is printed */
-    unsigned skip;   /* bytes to leave out at the start of each printed line */
+    GString *output;      /* receives standard output, up to
+                             CLU_CLIENT_OUTPUT_MAX bytes; NULL: it is printed */
+    bool has_text;        /* the printed output is text of a guest, for people:
+                             what could move their terminal's cursor is replaced */
+    bool has_text_errors; /* the same for standard error */
+    unsigned skip; /* bytes to leave out at the start of each printed line */
     void (*note)(const char *text); /* is told of progress; nullable */
     unsigned timeout_ms; /* a command that takes longer is ended; 0: none */
 } CluClientMode;
+
+/* A request with more output ends with an error: a guest may send what it
+ * likes. */
+#define CLU_CLIENT_OUTPUT_MAX (64u << 20)
 
 /* The exit status of a command that took longer than its timeout, as that of
  * timeout(1). */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "clu_branch.h"
+#include "table_text.h"
 
 #define LINE_MAX_BYTES  4096
 #define TAIL_LINES      24
@@ -152,7 +153,8 @@ static void log_line(CluConsole *console, const char *line)
 
 static void end_line(CluConsole *console)
 {
-    g_autofree char *line = g_strdup(console->line->str);
+    g_autofree char *line =
+        table_text_from(console->line->str, (gssize)console->line->len, false);
     CluConsoleAlarm alarm = clu_console_judge(line);
 
     g_string_truncate(console->line, 0);

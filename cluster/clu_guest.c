@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "clu_source.h"
+#include "table_text.h"
 
 #define PING_MS           1000
+/* Limit of a text in HELLO. Linux has 64 for the release. */
+#define TEXT_MAX_BYTES    128
 /* Limit of the bytes that wait for a guest to read them, more than the credit
  * of all its sessions. Above it, nothing is read from the guest until all have
  * been written, so that the guest cannot cause more of them. */
@@ -133,15 +136,17 @@ int64_t clu_guest_quiet_us(const CluGuest *guest)
 }
 
 /* Returns the text at *@from, which a 0 before @end must end, and moves *@from
- * behind that 0. NULL if there is no 0. */
-static const char *take_text(const uint8_t **from, const uint8_t *end)
+ * behind that 0; of a long one, the first bytes. NULL if there is no 0. To be
+ * freed. */
+static char *take_text(const uint8_t **from, const uint8_t *end)
 {
     const uint8_t *zero = memchr(*from, 0, (size_t)(end - *from));
-    const char *text = (const char *)*from;
+    char *text;
 
     if (!zero) {
         return NULL;
     }
+    text = table_text_from(*from, MIN(zero - *from, TEXT_MAX_BYTES), false);
     *from = zero + 1;
     return text;
 }
@@ -150,7 +155,8 @@ static void on_hello(CluGuest *guest, const CluAgentFrame *frame)
 {
     const uint8_t *from = frame->body + 8;
     const uint8_t *end = frame->body + frame->length;
-    const char *boot_id, *release;
+    g_autofree char *boot_id = NULL;
+    g_autofree char *release = NULL;
     uint64_t epoch;
 
     if (frame->length < 8) {

@@ -14,6 +14,7 @@
 #include "clu_error.h"
 #include "clu_source.h"
 #include "clu_watch.h"
+#include "table_text.h"
 
 #define OUTPUT_MAX_BYTES 16384
 
@@ -256,9 +257,9 @@ static void on_qmp_closed(void *owner)
 
 /* The process */
 
-static void note_output(CluHost *host)
+static void note_output(CluHost *host, const char *said)
 {
-    g_auto(GStrv) lines = g_strsplit(host->said->str, "\n", -1);
+    g_auto(GStrv) lines = g_strsplit(said, "\n", -1);
 
     for (char **line = lines; *line; line++) {
         if (**line != '\0') {
@@ -313,10 +314,9 @@ static void forget_process(CluHost *host)
 }
 
 /* Why the process has ended: QEMU's message, with the place of the entry in the
- * description that caused it, or the exit status. */
-static char *explain_end(CluHost *host)
+ * description that caused it, or the exit status. @said is that message. */
+static char *explain_end(const CluHost *host, char *said)
 {
-    g_autofree char *said = g_strdup(g_strchomp(host->said->str));
     TopoPlace place;
 
     if (clu_argv_blame(host->plan, said, &place)) {
@@ -326,7 +326,7 @@ static char *explain_end(CluHost *host)
         return g_strdup_printf("%s: %s", where, colon ? colon + 2 : said);
     }
     if (*said != '\0') {
-        return g_steal_pointer(&said);
+        return g_strdup(said);
     }
     return clu_process_explain(host->process);
 }
@@ -336,10 +336,12 @@ static gboolean on_exited(gpointer data)
     CluHost *host = data;
     bool is_off = host->is_shut || clu_process_is_clean(host->process);
     g_autofree char *cause = NULL;
+    g_autofree char *said = NULL;
 
     read_output(host);
-    note_output(host);
-    cause = explain_end(host);
+    said = table_text_from(host->said->str, (gssize)host->said->len, true);
+    note_output(host, said);
+    cause = explain_end(host, g_strchomp(said));
     clu_console_note(host->console, "the machine has ended");
     if (host->shared->timed) {
         clu_timed_leave(host->shared->timed, host->plan);

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "table_text.h"
+
 #define LINE_MAX_BYTES (1u << 20)
 
 typedef struct Pending {
@@ -77,8 +79,9 @@ static bool handle_line(CluQmp *qmp, const char *line)
         answer(qmp, NULL);
     } else if (json_object_has_member(object, "error")) {
         const char *text = member_text(member_object(object, "error"), "desc");
+        g_autofree char *clean = text ? table_text_from(text, -1, false) : NULL;
 
-        answer(qmp, text ? text : "QEMU refuses and gives no reason");
+        answer(qmp, clean ? clean : "QEMU refuses and gives no reason");
     }
     /* The only other message is the greeting. */
     return true;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "clu_source.h"
+#include "table_text.h"
 
 #define RESTART_MS     300 /* pause before the log is followed again */
 #define LINE_MAX_BYTES 8192
@@ -12,7 +13,8 @@
 /*
  * This script runs in the guest. Its arguments are what must be bound to each
  * NTB ("client" or "driver"), a mark, and the addresses of the NTBs; with "map"
- * it only prints the names of the devices. Lines that begin with @ are the
+ * it enables the links of ntb_tool, as at the boot, and prints the names of the
+ * devices. Lines that begin with @ are the
  * script's own, the others are records of the kernel log. /etc/drivers of the
  * guest leaves in /run/failed why a module could not be loaded. The script
  * writes the mark to the log: the records before it show the past, so the state
@@ -30,7 +32,7 @@ static const char script[] =
     "    while [ -e /run/failed ]; do sleep 0.5; done\n"
     "}\n"
     "what=$1; mark=$2; shift 2\n"
-    "[ $what != map ] || { map; exit; }\n"
+    "[ $what != map ] || { /etc/reload links; map; exit; }\n"
     "echo \"<7>$mark\" >/dev/kmsg\n"
     "(\n"
     "for d in \"$@\"; do\n"
@@ -106,7 +108,8 @@ static void handle_record(CluWatch *watch, const char *text)
                strcmp(text, "ntb device unregistered") == 0) {
         g_hash_table_remove(watch->up, name);
     } else if (strcmp(text, "NTB device registered") == 0) {
-        g_hash_table_remove(watch->up, name);
+        /* A client that was there before the NTB may have enabled the link
+         * already: its link is up, or not, by the records before this one. */
         if (watch->is_ready) {
             start_map(watch); /* the driver was loaded again */
         }
@@ -122,7 +125,8 @@ static void handle_own(CluWatch *watch, const char *line)
     g_auto(GStrv) words = g_strsplit(line, " ", 0);
 
     if (g_str_has_prefix(line, failed)) {
-        g_autofree char *text = g_utf8_make_valid(line + strlen(failed), -1);
+        g_autofree char *text =
+            table_text_from(line + strlen(failed), -1, false);
 
         watch->ops->failed(watch->owner, g_strstrip(text));
     } else if (strcmp(words[0], "@ready") == 0) {

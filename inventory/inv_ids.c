@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "table_text.h"
 #include "topo_file.h"
 
 struct InvIds {
@@ -18,7 +19,7 @@ static void insert(InvIds *ids, guint64 key, const char *name)
     guint64 *copy = g_new(guint64, 1);
 
     *copy = key;
-    g_hash_table_insert(ids->names, copy, g_strdup(name));
+    g_hash_table_insert(ids->names, copy, table_text_from(name, -1, false));
 }
 
 static const char *find(const InvIds *ids, guint64 key)

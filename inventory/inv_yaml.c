@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "inv_import_priv.h"
+#include "table_text.h"
 #include "topo_units.h"
 
 #define SIZE_MAX_BYTES 4096 /* largest mps and mrrs */
@@ -58,17 +59,14 @@ static const InvFunction *function_of(const Writer *writer, unsigned index)
 /* Appends @text in double quotes. */
 static void append_quoted(GString *out, const char *text)
 {
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    g_autofree char *clean = table_text_from(text, -1, false);
 
     g_string_append_c(out, '"');
-    for (const char *at = valid; *at; at = g_utf8_next_char(at)) {
-        gunichar letter = g_utf8_get_char(at);
-
-        if (letter == '"' || letter == '\\') {
+    for (const char *at = clean; *at; at++) {
+        if (*at == '"' || *at == '\\') {
             g_string_append_c(out, '\\');
         }
-        /* YAML refuses control characters. */
-        g_string_append_unichar(out, g_unichar_iscntrl(letter) ? ' ' : letter);
+        g_string_append_c(out, *at);
     }
     g_string_append_c(out, '"');
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_html_priv.h"
 
+#include "table_text.h"
+
 static const char table_head[] = "<div class=\"scroll\"><table><thead><tr>";
 static const char table_body[] = "</tr></thead><tbody>\n";
 
 void rep_html_add_text(GString *out, const char *text)
 {
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
+    g_autofree char *valid = table_text_from(text, -1, true);
     g_autofree char *escaped = g_markup_escape_text(valid, -1);
 
     g_string_append(out, escaped);

@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_junit.h"
 
-/* Escapes @text for XML 1.0. Most control characters cannot be in XML; they
- * become question marks. The caller frees the result. */
+#include "table_text.h"
+
+/* Escapes @text for XML 1.0, which has no control characters. The caller frees
+ * the result. */
 static char *escape(const char *text)
 {
-    g_autofree char *valid = g_utf8_make_valid(text, -1);
-    GString *clean = g_string_new(NULL);
-    char *escaped;
-    const char *c;
+    g_autofree char *clean = table_text_from(text, -1, true);
 
-    for (c = valid; *c != '\0'; c = g_utf8_next_char(c)) {
-        gunichar u = g_utf8_get_char(c);
-        bool is_good = u == '\t' || u == '\n' || (u >= 0x20 && u < 0x7f) ||
-                       (u >= 0xa0 && u < 0xfffe) || u > 0xffff;
-
-        g_string_append_unichar(clean, is_good ? u : '?');
-    }
-    escaped = g_markup_escape_text(clean->str, (gssize)clean->len);
-    g_string_free(clean, TRUE);
-    return escaped;
+    return g_markup_escape_text(clean, -1);
 }
 
 static void append_point(GString *text, const RepPoint *point)

@@ -11,6 +11,7 @@
 
 #include "farside_pcapng.h"
 #include "farside_trace.h"
+#include "table_text.h"
 #include "trc_record.h"
 
 /* A file with more interfaces is taken for damaged. */
@@ -147,20 +148,6 @@ static bool read_options(TrcFile *self, const Block *block, size_t offset,
     return true;
 }
 
-/* Makes a printable name of any bytes. */
-static char *clean_name(const uint8_t *value, unsigned size)
-{
-    g_autofree char *raw = g_strndup((const char *)value, size);
-    char *name = g_utf8_make_valid(raw, -1);
-
-    for (char *at = name; *at != '\0'; at++) {
-        if (g_ascii_iscntrl(*at)) {
-            *at = ' ';
-        }
-    }
-    return name;
-}
-
 static bool take_interface_option(TrcFile *self, Interface *interface,
                                   unsigned code, const uint8_t *value,
                                   unsigned size)
@@ -168,7 +155,7 @@ static bool take_interface_option(TrcFile *self, Interface *interface,
     switch (code) {
     case FARSIDE_PCAPNG_IF_NAME:
         g_free(interface->name);
-        interface->name = clean_name(value, size);
+        interface->name = table_text_from(value, size, false);
         return true;
     case FARSIDE_PCAPNG_IF_TSRESOL:
         if (size != 1 || (value[0] & 0x7f) > (value[0] & 0x80 ? 63 : 19)) {

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "table_text.h"
+
 G_GNUC_PRINTF(4, 5)
 static bool wrong(GError **error, const char *name, unsigned number,
                   const char *format, ...)
@@ -83,7 +85,8 @@ bool trc_ftrace_parse(const char *text, const char *name, TrcFtraceFn take,
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
 
     for (unsigned i = 0; lines[i]; i++) {
-        char *line = g_strchomp(lines[i]);
+        g_autofree char *clean = table_text_from(lines[i], -1, false);
+        char *line = g_strchomp(clean);
         TrcFtraceEvent event;
 
         /* "CPU:0 [LOST 5 EVENTS]" stands where the buffer was too small. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "farside_trace.h"
+#include "table_text.h"
 
 #define HEAD_SIZE (sizeof(struct farside_trace_head))
 
@@ -258,17 +259,17 @@ void trc_record_function(const TrcRecord *record, unsigned index,
                          TrcFunction *ret_function)
 {
     const uint8_t *at = find_function(record, index);
-    g_autofree char *raw = NULL, *name = NULL;
+    g_autofree char *name = NULL;
+    const char *end;
 
     g_assert(at);
     memset(ret_function, 0, sizeof(*ret_function));
-    raw =
-        g_strndup((const char *)at + FARSIDE_TRACE_FUNCTION, trc_get16(at + 2));
-    name = g_utf8_make_valid(raw, -1);
+    name =
+        table_text_from(at + FARSIDE_TRACE_FUNCTION, trc_get16(at + 2), false);
     g_strlcpy(ret_function->name, name, sizeof(ret_function->name));
-    for (char *letter = ret_function->name; *letter; letter++) {
-        *letter = g_ascii_iscntrl(*letter) ? ' ' : *letter;
-    }
+    /* The last letter may have lost bytes. */
+    g_utf8_validate(ret_function->name, -1, &end);
+    ret_function->name[end - ret_function->name] = '\0';
     ret_function->requester_id = trc_get16(at);
     for (unsigned i = 0; i < TRC_BARS; i++) {
         ret_function->bar[i].address = trc_get64(at + 4 + 16 * (size_t)i);

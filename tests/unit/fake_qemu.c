@@ -8,12 +8,15 @@
  *   panics   its kernel panics
  *   silent   its agent never answers a PING
  *   garbage  monitor and agent send random bytes
+ *   scrawls  each text that it sends has SCRAWL in it; its kernel has a BUG
  *
  * SIGUSR1 resets the machine: the monitor reports it, and more bytes of the old
  * agent arrive. SIGUSR2 lets the machine boot again. SIGTSTP stops its CPUs and
  * SIGCONT resumes them; the monitor reports both. The agent can run these
  * programs: echo, flood (writes more than its credit), hold (does not end),
- * cat, freeze (from then on the agent does not answer anything).
+ * cat, freeze (from then on the agent does not answer anything), rebind (the
+ * NTB's driver goes and comes back, with a client that enables the link at
+ * once), scrawl (prints SCRAWL as output and as error).
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -26,6 +29,12 @@
 #include <unistd.h>
 
 #include "clu_agent.h"
+
+/* No UTF-8, escape sequences of a terminal in 7 and 8 bits, DEL, a letter that
+ * turns the order of the others, a separator of lines */
+#define SCRAWL                                                                 \
+    "\377\376 \033]0;mine\007\033[31m \302\233A \233 \177 \342\200\256"        \
+    " \342\200\250 \r\b\001 \342\202\254"
 
 enum {
     CONSOLE = 3,
@@ -85,7 +94,7 @@ static void put_out(Fake *fake, uint32_t session, const char *text)
 /* Sends a record of the kernel log to the watch session, if there is one. */
 static void put_record(Fake *fake, const char *text)
 {
-    char line[256];
+    char line[512];
 
     snprintf(line, sizeof(line), "6,%u,0,-;%s\n DEVICE=x\n", ++fake->record,
              text);
@@ -94,15 +103,24 @@ static void put_record(Fake *fake, const char *text)
     }
 }
 
+/* The text of a fake that scrawls; "" for another one. */
+static const char *scrawl_of(const Fake *fake)
+{
+    return strcmp(fake->mode, "scrawls") == 0 ? SCRAWL : "";
+}
+
 static void say_hello(Fake *fake, uint64_t epoch)
 {
-    uint8_t body[64] = {0};
+    uint8_t body[256] = {0};
     int n;
 
     clu_agent_put64(body, epoch);
-    n = snprintf((char *)body + 8, sizeof(body) - 8, "boot-%u", fake->boot);
+    n = snprintf((char *)body + 8, sizeof(body) - 8, "boot-%u%s", fake->boot,
+                 scrawl_of(fake));
     n += 8 + 1;
-    n += snprintf((char *)body + n, sizeof(body) - (size_t)n, "6.1-fake") + 1;
+    n += snprintf((char *)body + n, sizeof(body) - (size_t)n, "6.1-fake%s",
+                  scrawl_of(fake)) +
+         1;
     put_frame(fake, CLU_AGENT_HELLO, 0, body, (size_t)n);
 }
 
@@ -148,6 +166,15 @@ static void run(Fake *fake, const CluAgentFrame *frame)
     } else if (strcmp(words[0], "echo") == 0) {
         put_out(fake, frame->session, n > 1 ? words[1] : "");
         put_frame(fake, CLU_AGENT_STDERR, frame->session, "err", 3);
+    } else if (strcmp(words[0], "rebind") == 0) {
+        put_record(fake, "switchtec switchtec0: ntb link down");
+        put_record(fake, "switchtec switchtec0: ntb device unregistered");
+        put_record(fake, "switchtec switchtec0: ntb link up");
+        put_record(fake, "switchtec switchtec0: NTB device registered");
+    } else if (strcmp(words[0], "scrawl") == 0) {
+        put_out(fake, frame->session, SCRAWL);
+        put_frame(fake, CLU_AGENT_STDERR, frame->session, SCRAWL,
+                  strlen(SCRAWL));
     } else if (strcmp(words[0], "flood") == 0) {
         static char block[CLU_AGENT_BODY_MAX];
 
@@ -331,6 +358,9 @@ int main(int argc, char **argv)
         return 1;
     }
     put_text(CONSOLE, "[    0.000000] Linux version 6.1-fake\r\n");
+    if (strcmp(fake.mode, "scrawls") == 0) {
+        put_text(CONSOLE, "[    1.000000] BUG: " SCRAWL "\n");
+    }
     if (strcmp(fake.mode, "panics") == 0) {
         put_text(CONSOLE, "[    1.000000] Kernel panic - not syncing: fake\n");
         pause();

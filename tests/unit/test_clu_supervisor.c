@@ -646,19 +646,147 @@ START_TEST(a_guest_that_talks_nonsense_hurts_nobody_else)
 }
 END_TEST
 
-START_TEST(output_beyond_its_credit_ends_a_command)
+/* Checks that a terminal shows @text as it is: it is UTF-8, and has neither
+ * control characters of 7 or 8 bits, but \n and \t, nor the two others of the
+ * fake's SCRAWL. */
+static void assert_harmless(const char *text)
+{
+    const char *end;
+
+    ck_assert_msg(g_utf8_validate(text, -1, &end), "no UTF-8: %s", end);
+    for (const char *at = text; *at; at = g_utf8_next_char(at)) {
+        gunichar letter = g_utf8_get_char(at);
+
+        ck_assert_msg(
+            letter == '\n' || letter == '\t' ||
+                (letter >= 0x20 && letter < 0x7f) ||
+                (letter >= 0xa0 && letter != 0x202e && letter != 0x2028),
+            "U+%04x in %s", letter, text);
+    }
+}
+
+/* The letters behind the last one of SCRAWL's harmful ones are kept. */
+#define KEPT "\342\202\254"
+
+START_TEST(text_of_a_guest_moves_no_cursor)
 {
     Rig rig;
-    g_autoptr(GString) out = g_string_new(NULL);
+    g_autoptr(GString) status = g_string_new(NULL);
+    g_autoptr(GString) log = g_string_new(NULL);
     g_autoptr(GError) error = NULL;
+    g_autoptr(JsonParser) parser = json_parser_new();
+    JsonObject *b;
+
+    rig_start(&rig, "", "scrawls", 20000);
+    ck_assert_int_eq(ASK(&rig, NULL, NULL, "wait", "5", "a"), 0);
+    ASK(&rig, NULL, &error, "wait", "1");
+    ck_assert_ptr_nonnull(error);
+    assert_harmless(error->message);
+    ck_assert(strstr(error->message, KEPT) != NULL);
+    b = status_of(&rig, parser, "hosts", "b");
+    ck_assert(
+        g_str_has_suffix(json_object_get_string_member(b, "kernel"), KEPT));
+    ck_assert(g_str_has_prefix(json_object_get_string_member(b, "cause"),
+                               "[    1.000000] BUG: "));
+    ck_assert_int_eq(ASK(&rig, status, NULL, "status"), 0);
+    assert_harmless(status->str);
+    ck_assert_int_eq(ASK(&rig, log, NULL, "logs", "b", "once"), 0);
+    assert_harmless(log->str);
+    ck_assert(strstr(log->str, KEPT) != NULL);
+    rig_end(&rig);
+}
+END_TEST
+
+/* Runs the fake's scrawl on host a with @mode, and returns what this process
+ * has printed meanwhile, to be freed. */
+static char *printed_by(Rig *rig, const CluClientMode *mode)
+{
+    const char *const words[] = {"exec", "a", "scrawl", NULL};
+    int old[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+    int pipes[2];
+    char text[4096];
+    ssize_t n;
+
+    ck_assert_int_eq(pipe(pipes), 0);
+    dup2(pipes[1], STDOUT_FILENO);
+    dup2(pipes[1], STDERR_FILENO);
+    clu_client_run(rig->owner, words, mode, NULL);
+    dup2(old[0], STDOUT_FILENO);
+    dup2(old[1], STDERR_FILENO);
+    close(old[0]);
+    close(old[1]);
+    close(pipes[1]);
+    n = read(pipes[0], text, sizeof(text));
+    close(pipes[0]);
+    ck_assert_int_gt(n, 0);
+    return g_strndup(text, (gsize)n);
+}
+
+/* A command's output is as it is, and that of our own scripts is text. */
+START_TEST(output_is_raw_or_text)
+{
+    const CluClientMode raw = {.input = CLU_CLIENT_COMMAND};
+    const CluClientMode text = {.input = CLU_CLIENT_NO_INPUT,
+                                .has_text = true,
+                                .has_text_errors = true};
+    g_autofree char *first = NULL;
+    g_autofree char *second = NULL;
+    Rig rig;
 
     rig_start(&rig, "", "", 20000);
     assert_up(&rig);
-    ck_assert_int_eq(ASK(&rig, out, &error, "exec", "a", "flood"),
-                     CLU_CONTROL_LOST);
+    first = printed_by(&rig, &raw);
+    ck_assert(strstr(first, "\377\376 \033]0;mine\007") != NULL);
+    second = printed_by(&rig, &text);
+    assert_harmless(second);
+    ck_assert(strstr(second, KEPT) != NULL);
+    rig_end(&rig);
+}
+END_TEST
+
+/* The record of the link that a client has enabled at once stands before that
+ * of the NTB. */
+START_TEST(a_driver_that_is_bound_again_brings_its_link_up)
+{
+    Rig rig;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    ASK(&rig, NULL, NULL, "exec", "a", "rebind");
+    assert_up(&rig);
+    for (unsigned i = 0; i < 10; i++) {
+        assert_state(&rig, "links", "cable", "up");
+        g_usleep(10000);
+    }
+    rig_end(&rig);
+}
+END_TEST
+
+START_TEST(output_beyond_its_credit_ends_a_command)
+{
+    Rig rig;
+    g_autofree char *path = NULL;
+    g_autoptr(GError) error = NULL;
+    int file = g_file_open_tmp("flood-XXXXXX", &path, NULL);
+    int old = dup(STDOUT_FILENO);
+    struct stat info;
+    int status;
+
+    rig_start(&rig, "", "", 20000);
+    assert_up(&rig);
+    /* A client that prints, and has no command's input, gives no credit. */
+    dup2(file, STDOUT_FILENO);
+    status = ASK(&rig, NULL, &error, "exec", "a", "flood");
+    dup2(old, STDOUT_FILENO);
+    close(old);
+    ck_assert_int_eq(fstat(file, &info), 0);
+    close(file);
+    unlink(path);
+    ck_assert_int_eq(status, CLU_CONTROL_LOST);
     ck_assert_msg(strstr(error->message, "more than its credit") != NULL, "%s",
                   error->message);
-    ck_assert_uint_le(out->len, CLU_AGENT_WINDOW);
+    ck_assert_int_gt(info.st_size, 0);
+    ck_assert_int_le(info.st_size, CLU_AGENT_WINDOW);
     assert_up(&rig);
     rig_end(&rig);
 }
@@ -883,6 +1011,9 @@ int main(void)
     tcase_add_test(tcase, a_qemu_that_does_not_start_is_quoted);
     tcase_add_test(tcase, a_panic_is_quoted_with_the_console);
     tcase_add_test(tcase, a_guest_that_talks_nonsense_hurts_nobody_else);
+    tcase_add_test(tcase, text_of_a_guest_moves_no_cursor);
+    tcase_add_test(tcase, output_is_raw_or_text);
+    tcase_add_test(tcase, a_driver_that_is_bound_again_brings_its_link_up);
     tcase_add_test(tcase, output_beyond_its_credit_ends_a_command);
     tcase_add_test(tcase, wrong_requests_are_refused);
     tcase_add_test(tcase, nonsense_on_the_control_socket_is_harmless);

@@ -3,7 +3,7 @@
  * Invariants: a table written as CSV and read again is unchanged. Numbers are
  * printed exactly. Any file that is not a table is refused with its name and
  * line. No half-written file stays. Output for a terminal has aligned columns
- * and no control characters.
+ * and no control characters. Any bytes become text that is safe to show.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +18,7 @@
 #include "table_file.h"
 #include "table_format.h"
 #include "table_pivot.h"
+#include "table_text.h"
 
 static const struct {
     int64_t value;
@@ -429,6 +430,53 @@ START_TEST(pivot_hides_no_row)
 }
 END_TEST
 
+/* U+FFFD in UTF-8 */
+#define BAD "\357\277\275"
+
+static const struct {
+    const char *bytes;
+    const char *line;  /* without line feeds */
+    const char *lines; /* with them */
+} texts[] = {
+    {"plain \t text", "plain \t text", "plain \t text"},
+    {"a\nb\r\n", "a" BAD "b" BAD BAD, "a\nb" BAD "\n"},
+    {"\033[31m\a\b\177", BAD "[31m" BAD BAD BAD, BAD "[31m" BAD BAD BAD},
+    /* C1 as a letter, and as a byte */
+    {"\302\233A\233A", BAD "A" BAD "A", BAD "A" BAD "A"},
+    {"\377\376x", BAD BAD "x", BAD BAD "x"},
+    /* Cut off, too long a form of '/', half of a surrogate, above U+10FFFF */
+    {"\342\202", BAD BAD, BAD BAD},
+    {"\300\257", BAD BAD, BAD BAD},
+    {"\355\240\200", BAD BAD BAD, BAD BAD BAD},
+    {"\364\220\200\200", BAD BAD BAD BAD, BAD BAD BAD BAD},
+    /* RLO, LRI, ZWSP, BOM, line and paragraph separators, U+FFFE */
+    {"\342\200\256\342\201\246\342\200\213\357\273\277", BAD BAD BAD BAD,
+     BAD BAD BAD BAD},
+    {"\342\200\250\342\200\251\357\277\276", BAD BAD BAD, BAD BAD BAD},
+    {"\342\202\254 \360\237\230\200 e\314\201",
+     "\342\202\254 \360\237\230\200 e\314\201",
+     "\342\202\254 \360\237\230\200 e\314\201"},
+};
+
+START_TEST(bytes_of_strangers_become_text)
+{
+    g_autofree char *line = table_text_from(texts[_i].bytes, -1, false);
+    g_autofree char *lines = table_text_from(texts[_i].bytes, -1, true);
+
+    ck_assert_str_eq(line, texts[_i].line);
+    ck_assert_str_eq(lines, texts[_i].lines);
+}
+END_TEST
+
+START_TEST(a_zero_among_bytes_is_replaced)
+{
+    g_autofree char *text = table_text_from("a\0b\342\202\254", 5, false);
+
+    /* The last letter lacks its third byte. */
+    ck_assert_str_eq(text, "a" BAD "b" BAD BAD);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("table");
@@ -449,6 +497,9 @@ int main(void)
     tcase_add_test(tcase, files_are_written_whole_or_not_at_all);
     tcase_add_test(tcase, terminal_columns_are_aligned);
     tcase_add_test(tcase, terminal_gets_no_control_characters);
+    tcase_add_loop_test(tcase, bytes_of_strangers_become_text, 0,
+                        G_N_ELEMENTS(texts));
+    tcase_add_test(tcase, a_zero_among_bytes_is_replaced);
     tcase_add_test(tcase, pivot_makes_a_column_of_each_curve);
     tcase_add_test(tcase, pivot_hides_no_row);
     tcase_add_test(tcase, pivot_keeps_a_curve_named_like_the_first_column);

@@ -305,7 +305,9 @@ START_TEST(names_are_fit_for_a_terminal)
     trc_bytes_section(&source);
     trc_bytes_interface(&source, 147, "a\x1b[31m\nb\xff", 9);
     file = parse_well(&source);
-    ck_assert_str_eq(trc_file_interface(file, 0)->name, "a [31m b\xef\xbf\xbd");
+    ck_assert_str_eq(trc_file_interface(file, 0)->name,
+                     "a\xef\xbf\xbd[31m\xef\xbf\xbd"
+                     "b\xef\xbf\xbd");
 }
 END_TEST
 
