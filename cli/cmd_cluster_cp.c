@@ -15,6 +15,9 @@
 
 #include "cmd.h"
 
+/* The time that a host has for an answer which takes it a second. */
+#define FETCH_MS 120000
+
 /* Stores its input in the file $1, or under the name $3 if $1 is a folder, with
  * the mode $2. A reader never finds half a file. */
 static const char put_script[] =
@@ -59,25 +62,20 @@ static int ask_mode(const char *verb, const CmdClusterArgs *args,
     return cmd_cluster_ask(verb, args, (const char *const *)all->pdata, mode);
 }
 
-/* The same; its input and output are this process's. */
-static int ask(const char *verb, const CmdClusterArgs *args, const char *host,
-               const char *script, const char *const *words)
-{
-    const CluClientMode mode = {.input = CLU_CLIENT_COMMAND};
-
-    return ask_mode(verb, args, host, script, words, &mode);
-}
-
-/* Runs @script with @fd in place of the descriptor @which of this process. */
+/* Runs @script with @fd in place of the standard input or output @which of this
+ * process. What the script says otherwise is printed as text. */
 static int ask_with(int fd, int which, const char *verb,
                     const CmdClusterArgs *args, const char *host,
                     const char *script, const char *const *words)
 {
+    const CluClientMode mode = {.input = CLU_CLIENT_COMMAND,
+                                .has_text = which != STDOUT_FILENO,
+                                .has_text_errors = true};
     int old = dup(which);
     int status;
 
     dup2(fd, which);
-    status = ask(verb, args, host, script, words);
+    status = ask_mode(verb, args, host, script, words, &mode);
     dup2(old, which);
     close(old);
     return status;
@@ -115,10 +113,14 @@ int cmd_cluster_sh(const char *verb, const CmdClusterArgs *args,
 }
 
 int cmd_cluster_fetch(const char *verb, const CmdClusterArgs *args,
-                      const char *host, const char *script, int fd)
+                      const char *host, const char *script, GString *output)
 {
-    return ask_with(fd, STDOUT_FILENO, verb, args, host, script,
-                    (const char *const[]){NULL});
+    CluClientMode mode = cmd_cluster_no_input;
+
+    mode.output = output;
+    mode.timeout_ms = FETCH_MS;
+    return ask_mode(verb, args, host, script, (const char *const[]){NULL},
+                    &mode);
 }
 
 char **cmd_cluster_hosts(const char *verb, const CmdClusterArgs *args)
@@ -189,6 +191,7 @@ static int copy_from(const char *verb, const CmdClusterArgs *args,
     int fd, status;
 
     mode.output = text;
+    mode.timeout_ms = FETCH_MS;
     status = ask_mode(verb, args, host, mode_script,
                       (const char *const[]){from, NULL}, &mode);
     if (status != 0) {

@@ -23,10 +23,11 @@ int cmd_cluster_sh(const char *verb, const CmdClusterArgs *args,
                    const char *host, const char *script,
                    const char *const *words);
 
-/* Runs @script by sh on @host as above, without input, and writes its output to
- * the file descriptor @fd. */
+/* Runs @script by sh on @host as above, without input, and appends its output
+ * to @output. Returns a status that is not 0, after a message, if the host has
+ * not ended it within two minutes, or sends more than it should. */
 int cmd_cluster_fetch(const char *verb, const CmdClusterArgs *args,
-                      const char *host, const char *script, int fd);
+                      const char *host, const char *script, GString *output);
 
 /* Returns the names of the hosts of the cluster of @args, to be freed with
  * g_strfreev(); NULL, after a message, if there is no cluster. */

@@ -114,23 +114,15 @@ static const char sysfs_script[] =
 static bool fetch_sysfs(const char *verb, const CmdClusterArgs *args,
                         const char *host, const char *dir)
 {
-    g_autofree char *archive = g_build_filename(dir, "tar", NULL);
-    const char *const words[] = {"tar", "-C", dir, "-xf", archive, NULL};
-    FILE *file = fopen(archive, "we");
+    g_autoptr(GString) archive = g_string_new(NULL);
     GError *error = NULL;
-    int status;
 
-    if (!file) {
-        return cmd_usage(verb, "%s cannot be written", archive) == CMD_OK;
-    }
-    status = cmd_cluster_fetch(verb, args, host, sysfs_script, fileno(file));
-    if (fclose(file) != 0 || status != 0) {
+    if (cmd_cluster_fetch(verb, args, host, sysfs_script, archive) != 0) {
         cmd_usage(verb, "/sys of host %s cannot be read", host);
         return false;
     }
-    if (!g_spawn_sync(NULL, (char **)words, NULL, G_SPAWN_SEARCH_PATH, NULL,
-                      NULL, NULL, NULL, &status, &error) ||
-        !g_spawn_check_wait_status(status, &error)) {
+    if (!inv_archive_unpack(archive->str, archive->len, dir, &error)) {
+        g_prefix_error(&error, "host %s: ", host);
         cmd_complain(verb, error);
         return false;
     }

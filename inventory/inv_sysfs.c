@@ -7,9 +7,15 @@
 
 #include "inv_ids_priv.h"
 #include "inv_names_priv.h"
+#include "table_text.h"
 
 #define CONFIG_HEADER_TYPE 0x0e /* PCIe 5.0 s7.5.1.1.9 */
 #define MULTIFUNCTION      0x80
+
+/* The PCI domains in which dl_borrower (kmod/borrower_bridge.c) puts functions
+ * that the host has borrowed. */
+#define BORROWED_FIRST 0x1f000
+#define BORROWED_LAST  0x1ffff
 
 /* The subnet prefix of an InfiniBand network that nobody has configured. */
 #define DEFAULT_PREFIX "fe80:0000:0000:0000"
@@ -19,10 +25,11 @@
 static char *read_text(const char *dir, const char *file)
 {
     g_autofree char *path = g_build_filename(dir, file, NULL);
-    char *text = NULL;
+    g_autofree char *text = NULL;
 
-    return g_file_get_contents(path, &text, NULL, NULL) ? g_strchomp(text)
-                                                        : NULL;
+    return g_file_get_contents(path, &text, NULL, NULL)
+               ? table_text_from(g_strchomp(text), -1, false)
+               : NULL;
 }
 
 /* Reads a number of @base. Returns false and sets @error if the file is missing
@@ -165,6 +172,19 @@ static bool read_names(InvDevice *device, const InvIds *ids, const char *dir,
     return true;
 }
 
+/* Returns the name that the driver of the port in @dir gave it: that of its
+ * network interface or, if it has none, of its InfiniBand device. NULL if there
+ * is no driver. */
+static char *driver_name(const char *dir)
+{
+    g_autofree char *name = first_name(dir, "net");
+
+    if (!name) {
+        name = first_name(dir, "infiniband");
+    }
+    return name ? table_text_from(name, -1, false) : NULL;
+}
+
 /* Returns false only on errors. Sets *ret_device to NULL for a function that an
  * inventory does not list. */
 static bool read_device(const InvIds *ids, const char *dir, const char *name,
@@ -172,7 +192,6 @@ static bool read_device(const InvIds *ids, const char *dir, const char *name,
 {
     g_autoptr(InvDevice) device = g_new0(InvDevice, 1);
     g_autofree char *node = read_text(dir, "numa_node");
-    g_autofree char *driver_name = NULL;
     unsigned class_code;
     gint64 number;
 
@@ -189,6 +208,12 @@ static bool read_device(const InvIds *ids, const char *dir, const char *name,
                     "%s: '%s' is no PCI address", dir, name);
         return false;
     }
+    /* A borrowed function stands in its lender, and is a device of that host,
+     * or a virtual function of one. */
+    if (device->slot.domain >= BORROWED_FIRST &&
+        device->slot.domain <= BORROWED_LAST) {
+        return true;
+    }
     if (!read_names(device, ids, dir, error) || !read_vfs(device, dir, error)) {
         return false;
     }
@@ -200,13 +225,14 @@ static bool read_device(const InvIds *ids, const char *dir, const char *name,
             : -1;
     device->fabric = read_fabric(dir);
     device->is_multifunction = is_multifunction(dir);
-    driver_name =
-        device->type == INV_TYPE_INFINIBAND || device->type == INV_TYPE_NETWORK
-            ? first_name(dir, "net")
-            : NULL;
-    device->interface = driver_name ? g_steal_pointer(&driver_name)
-                                    : inv_name(device->type, device->slot,
-                                               device->is_multifunction);
+    if (device->type == INV_TYPE_INFINIBAND ||
+        device->type == INV_TYPE_NETWORK) {
+        device->interface = driver_name(dir);
+    }
+    if (!device->interface) {
+        device->interface =
+            inv_name(device->type, device->slot, device->is_multifunction);
+    }
     *ret_device = g_steal_pointer(&device);
     return true;
 }

@@ -83,6 +83,14 @@ Inventory *inv_from_description(const TopoDescription *description,
 bool inv_add_sysfs(Inventory *inventory, const char *name, const char *dir,
                    const char *ids, GError **error);
 
+/* Unpacks a tar archive with files of a sysfs tree, which a host has sent, into
+ * the folder @dir. A host may send anything, so only folders and short files
+ * with names as in /sys/bus/pci/devices are made, and all of them in @dir,
+ * which must be empty. Otherwise returns false and sets @error; part of the
+ * archive may be there. */
+bool inv_archive_unpack(const void *bytes, size_t length, const char *dir,
+                        GError **error);
+
 #define INV_ERROR (inv_error_quark())
 
 typedef enum InvErrorCode {

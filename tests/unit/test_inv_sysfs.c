@@ -2,8 +2,9 @@
 /*
  * Invariants: a sysfs tree gives the devices that Linux shows in it, with names
  * from pci.ids, and the interface of the driver or, without one, that of the
- * naming rule. Virtual functions and bridges are left out. A file of requests
- * selects on it, with errors at the place in the file.
+ * naming rule. Virtual functions, bridges and borrowed functions are left out.
+ * A file of requests selects on it, with errors at the place in the file. A
+ * tree that a host has sent is unpacked, and nothing else that it may send.
  */
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
@@ -217,6 +218,144 @@ START_TEST(bad_requests_are_refused_at_their_place)
 }
 END_TEST
 
+/* A port without a network interface is called as its InfiniBand device, and
+ * functions that dl_borrower shows (domain 1f000 and above) are another host's;
+ * a domain before them is that of a VMD controller. */
+START_TEST(ports_have_their_names_and_loans_are_left_out)
+{
+    put_function("0000:41:00.0", "0x020700\n", "0x101b\n", 0);
+    put("0000:41:00.0", "infiniband/mlx5_3/ports/1/gids/0",
+        "fe80:0000:0000:0000:0002:c903:0012:3456\n");
+    put_function("10000:01:00.0", "0x010802\n", "0x0b60\n", 0);
+    put_function("1f000:00:04.0", "0x010802\n", "0x0b60\n", 0);
+    put_function("1f001:00:05.0", "0x020700\n", "0x101c\n", 0);
+    program_put("ids", "");
+    assert_out("inventory --sysfs @/sys --ids @/ids --host h --devices",
+               "host  path           slot           interface                 "
+               "device  fabric  vfs\n"
+               "----  -------------  -------------  ------------------------  "
+               "------  ------  ---\n"
+               "h     0000:41:00.0   0000:41:00.0   mlx5_3                    "
+               "0x101b  -         0\n"
+               "h     10000:01:00.0  10000:01:00.0  pci-10000:01:00.0-nvme-1  "
+               "0x0b60  -         0\n");
+}
+END_TEST
+
+START_TEST(scrawls_become_text)
+{
+    g_autoptr(JsonNode) node = NULL;
+
+    put_function("0000:41:00.0", "0x020000\n", "0x101b\n", 0);
+    put("0000:41:00.0", "net/\033[31m\377x/mtu", "1\n");
+    program_put("ids", "15b3  Mella\033[1mnox\376\n\t101b  Connect\302\233X\n");
+    ck_assert_int_eq(
+        program_run("inventory --sysfs @/sys --ids @/ids --devices --json"), 0);
+    node = json_from_string(program_out, NULL);
+    ck_assert_ptr_nonnull(node);
+    ck_assert_ptr_nonnull(strstr(program_out, "\"\357\277\275[31m"
+                                              "\357\277\275x\""));
+    ck_assert_ptr_nonnull(strstr(program_out, "Mella\357\277\275[1mnox"
+                                              "\357\277\275"));
+    ck_assert_ptr_nonnull(strstr(program_out, "Connect\357\277\275X"));
+}
+END_TEST
+
+/* Returns the archive that `tar` makes of the folder sys of the place, with the
+ * commands @more run there before. */
+static GByteArray *archive_of(const char *more)
+{
+    g_autofree char *place = program_place("");
+    g_autofree char *command = g_strdup_printf(
+        "cd '%s' && { %s; } && tar --format=ustar -C sys -cf a.tar .", place,
+        more);
+    g_autofree char *path = program_place("a.tar");
+    char *bytes;
+    size_t length;
+
+    ck_assert_int_eq(system(command), 0);
+    ck_assert(g_file_get_contents(path, &bytes, &length, NULL));
+    return g_byte_array_new_take((uint8_t *)bytes, length);
+}
+
+START_TEST(what_a_host_sends_is_unpacked)
+{
+    g_autofree char *to = program_place("to");
+    g_autoptr(GByteArray) archive = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *shown = NULL;
+    unsigned length;
+
+    put_tree();
+    archive = archive_of("rm sys/bus/pci/devices/0000:ca:00.2/physfn && "
+                         "mkdir sys/bus/pci/devices/0000:ca:00.2/physfn to");
+    ck_assert_msg(inv_archive_unpack(archive->data, archive->len, to, &error),
+                  "%s", error ? error->message : "");
+    ck_assert_int_eq(
+        program_run("inventory --sysfs @/sys --ids @/ids --host h -d"), 0);
+    shown = g_strdup(program_out);
+    ck_assert_ptr_nonnull(strstr(shown, "enP1p1s0"));
+    assert_out("inventory --sysfs @/to --ids @/ids --host h -d", shown);
+    /* Each shorter one is refused, or lacks only blocks of zeros at its end. */
+    for (length = 0; length < 512; length += 7) {
+        ck_assert(!inv_archive_unpack(archive->data, length, to, NULL));
+    }
+}
+END_TEST
+
+static const char *const strange[] = {
+    "mkdir to; ln -s /etc/passwd sys/class", /* a link */
+    "mkdir to; mkfifo sys/class",            /* a read would wait for ever */
+    "mkdir to; ln sys/x sys/y",              /* a hard link */
+    "mkdir to; truncate -s 4097 sys/config", /* too long */
+    "mkdir to; mkdir \"sys/$(printf '\\033')\"", /* a name as none in /sys */
+};
+
+START_TEST(nothing_else_is_unpacked)
+{
+    g_autofree char *to = program_place("to");
+    g_autoptr(GByteArray) archive = NULL;
+    g_autoptr(GError) error = NULL;
+
+    program_put("sys/x", "1\n");
+    archive = archive_of(strange[_i]);
+    ck_assert(!inv_archive_unpack(archive->data, archive->len, to, &error));
+    ck_assert_ptr_nonnull(
+        strstr(error->message, "what the host sends is no copy of its /sys"));
+}
+END_TEST
+
+/* Names that tar would not write: one block each, with the name at 0, the type
+ * "0" at 156, no bytes. */
+START_TEST(nothing_is_written_elsewhere)
+{
+    static const char *const names[] = {"../x",   "/tmp/farside-x", "a/../../x",
+                                        "./../x", "a//x",           ".."};
+    g_autofree char *to = program_place("to");
+
+    program_put("to/keep", "");
+    for (unsigned i = 0; i < G_N_ELEMENTS(names); i++) {
+        uint8_t blocks[1024] = {0};
+
+        memcpy(blocks, names[i], strlen(names[i]));
+        blocks[156] = '0';
+        ck_assert_msg(!inv_archive_unpack(blocks, sizeof(blocks), to, NULL),
+                      "%s", names[i]);
+    }
+    for (unsigned seed = 1; seed < 2000; seed++) {
+        g_autoptr(GRand) random = g_rand_new_with_seed(seed);
+        uint8_t blocks[2048];
+
+        for (unsigned i = 0; i < sizeof(blocks); i++) {
+            blocks[i] = (uint8_t)g_rand_int(random);
+        }
+        memcpy(blocks, "a/b", 4);
+        blocks[156] = "05"[seed % 2];
+        inv_archive_unpack(blocks, seed % sizeof(blocks), to, NULL);
+    }
+}
+END_TEST
+
 START_TEST(no_tree_is_refused)
 {
     ck_assert_int_eq(program_run("inventory --sysfs @"), 2);
@@ -242,6 +381,12 @@ int main(void)
     tcase_add_test(tcase, requests_of_a_file_select);
     tcase_add_loop_test(tcase, bad_requests_are_refused_at_their_place, 0,
                         G_N_ELEMENTS(bad));
+    tcase_add_test(tcase, ports_have_their_names_and_loans_are_left_out);
+    tcase_add_test(tcase, scrawls_become_text);
+    tcase_add_test(tcase, what_a_host_sends_is_unpacked);
+    tcase_add_loop_test(tcase, nothing_else_is_unpacked, 0,
+                        G_N_ELEMENTS(strange));
+    tcase_add_test(tcase, nothing_is_written_elsewhere);
     tcase_add_test(tcase, no_tree_is_refused);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
