@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_memory.h"
 
+#include "fab_size.h"
+
 #define GIB4          (1ULL << 32)
 #define MIB           (1ULL << 20)
 #define SIZE_LIMIT    (1ULL << 47)
@@ -80,10 +82,11 @@ bool fab_memory_check(const FabMemory *mem, GError **error)
     const FabMemoryParams *params = &mem->params;
 
     if (!params->size_bytes || params->size_bytes > SIZE_LIMIT) {
+        g_autofree char *size = fab_size_text(params->size_bytes);
+        g_autofree char *limit = fab_size_text(SIZE_LIMIT);
+
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "a memory of %" G_GUINT64_FORMAT
-                    " bytes: must be 1 to %" G_GUINT64_FORMAT,
-                    params->size_bytes, (guint64)SIZE_LIMIT);
+                    "a memory of %s: must be 1B to %s", size, limit);
         return false;
     }
     if (params->latency < 0 || params->latency > SIM_S) {

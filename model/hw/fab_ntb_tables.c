@@ -5,6 +5,8 @@
  */
 #include "fab_ntb_priv.h"
 
+#include "fab_size.h"
+
 uint64_t fab_ntb_entry_bytes(const FabNtb *ntb)
 {
     return 1ull << ntb->entry_shift;
@@ -66,15 +68,16 @@ bool fab_ntb_map(FabNtb *ntb, unsigned cable, FabBusAddr target,
         }
     }
     if (best_cost == UINT32_MAX || best_cost > fab_ntb_free_entries(ntb)) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_WINDOW,
-                    "%s: mapping %" G_GUINT64_FORMAT
-                    " bytes takes %" G_GUINT64_FORMAT
-                    " consecutive mapping entries of %" G_GUINT64_FORMAT
-                    " bytes; %u of %u are free (%u in use, %u reserved for "
-                    "each connected node)",
-                    ntb->component.name, size_bytes, count, entry_bytes,
-                    fab_ntb_free_entries(ntb), params->entries,
-                    ntb->used_entries, params->reserved);
+        g_autofree char *size = fab_size_text(size_bytes);
+        g_autofree char *entry = fab_size_text(entry_bytes);
+
+        g_set_error(
+            error, FAB_ERROR, FAB_ERROR_WINDOW,
+            "%s: mapping %s takes %" G_GUINT64_FORMAT
+            " consecutive mapping entries of %s; %u of %u are free (%u in use, %u reserved for "
+            "each connected node)",
+            ntb->component.name, size, count, entry, fab_ntb_free_entries(ntb),
+            params->entries, ntb->used_entries, params->reserved);
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_root_priv.h"
 
+#include "fab_size.h"
+
 /*
  * Allocation of the device addresses of a host, and their mapping in the
  * domains of the IOMMU.
@@ -106,10 +108,11 @@ bool fab_root_take_iova(FabRoot *root, uint64_t size_bytes,
     size_bytes = (size_bytes + page - 1) & ~(page - 1);
     if (!fab_ranges_take(root->iova, size_bytes, MAX(align_bytes, page),
                          ret_iova)) {
+        g_autofree char *size = fab_size_text(size_bytes);
+
         g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
-                    "%s: no %" G_GUINT64_FORMAT
-                    " bytes of device addresses are free",
-                    root->component.name, size_bytes);
+                    "%s: no %s of device addresses are free",
+                    root->component.name, size);
         return false;
     }
     return true;

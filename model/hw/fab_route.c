@@ -4,6 +4,7 @@
 #include "fab_fabric_priv.h"
 #include "fab_ntb.h"
 #include "fab_root.h"
+#include "fab_size.h"
 
 /*
  * The arrays of hosts and of cables between them are made once for a fabric. A
@@ -273,10 +274,11 @@ static bool check_ends(const FabComponent *from, FabComponent *from_host,
         return false;
     }
     if (size_bytes == 0 || addr > UINT64_MAX - size_bytes) {
+        g_autofree char *size = fab_size_text(size_bytes);
+
         g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
-                    "%s: there is no range of %" G_GUINT64_FORMAT
-                    " bytes at 0x%" G_GINT64_MODIFIER "x",
-                    to->name, size_bytes, addr);
+                    "%s: there is no range of %s at 0x%" G_GINT64_MODIFIER "x",
+                    to->name, size, addr);
         return false;
     }
     return true;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "fab_size.h"
+
 /* Buffers in memory are aligned to their size, within these limits. */
 #define ALIGN_LEAST (4u << 10)
 #define ALIGN_MOST  (2u << 20)
@@ -186,11 +188,12 @@ bool fab_target_take(const FabTarget *target, uint64_t size_bytes,
     }
     if (size_bytes > space) {
         int bar = target_bar(target);
+        g_autofree char *has = fab_size_text(space);
+        g_autofree char *needs = fab_size_text(size_bytes);
 
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%s: BAR %d has %" G_GUINT64_FORMAT
-                    " bytes, and the flow needs %" G_GUINT64_FORMAT,
-                    component->name, bar, space, size_bytes);
+                    "%s: BAR %d has %s, and the flow needs %s", component->name,
+                    bar, has, needs);
         return false;
     }
     if (!root) {
@@ -201,11 +204,11 @@ bool fab_target_take(const FabTarget *target, uint64_t size_bytes,
               ? fab_root_alloc(root, size_bytes, align, ret_addr)
               : fab_root_alloc_in_node(root, target->bar, size_bytes, align,
                                        ret_addr))) {
-        g_set_error(
-            error, FAB_ERROR, FAB_ERROR_CONFIG,
-            "%s: the memory has no space for a buffer of %" G_GUINT64_FORMAT
-            " bytes",
-            component->name, size_bytes);
+        g_autofree char *size = fab_size_text(size_bytes);
+
+        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                    "%s: the memory has no space for a buffer of %s",
+                    component->name, size);
         return false;
     }
     return true;

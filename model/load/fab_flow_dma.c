@@ -4,6 +4,7 @@
 #include "fab_flow_priv.h"
 #include "fab_lend.h"
 #include "fab_mapper.h"
+#include "fab_size.h"
 
 /* The default working set: larger than any cache, smaller than any window. */
 #define WORKING_SET_BYTES (UINT64_C(64) << 20)
@@ -273,11 +274,12 @@ static uint64_t working_set(const char *name, const FabDmaFlowParams *params,
         bytes = MAX(MIN(all, space), params->size_bytes);
     }
     if (bytes < params->size_bytes) {
+        g_autofree char *size = fab_size_text(params->size_bytes);
+        g_autofree char *set = fab_size_text(bytes);
+
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%s: operations of %" G_GUINT64_FORMAT
-                    " bytes do not fit into a working set of %" G_GUINT64_FORMAT
-                    " bytes",
-                    name, params->size_bytes, bytes);
+                    "%s: operations of %s do not fit into a working set of %s",
+                    name, size, set);
         return 0;
     }
     return bytes;

@@ -2,6 +2,7 @@
 #include "fab_flow_threads.h"
 
 #include "fab_flow_priv.h"
+#include "fab_size.h"
 
 /* The default working set: larger than any cache, smaller than any window. */
 #define WORKING_SET_BYTES (UINT64_C(64) << 20)
@@ -371,10 +372,13 @@ static uint64_t working_set(const char *name,
         bytes = MAX(MIN(WORKING_SET_BYTES, space), span);
     }
     if (bytes < span) {
+        g_autofree char *touched = fab_size_text(span);
+        g_autofree char *set = fab_size_text(bytes);
+
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%s: an operation touches %u bytes, which do not fit into "
-                    "a working set of %" G_GUINT64_FORMAT " bytes",
-                    name, span, bytes);
+                    "%s: an operation touches %s, which do not fit into a "
+                    "working set of %s",
+                    name, touched, set);
         return 0;
     }
     return bytes;

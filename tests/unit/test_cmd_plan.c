@@ -99,6 +99,26 @@ START_TEST(the_term_that_does_not_fit_is_named)
 }
 END_TEST
 
+/* Of 128 entries one remote node has 12 and MSI one, so 115 are left: 85 of 200
+ * devices get none. With ten remote nodes, 128 / 10 = 12 is the most. */
+START_TEST(many_devices_take_few_rows)
+{
+    ck_assert_int_eq(program_run("plan --window 128GiB --devices 200"), 1);
+    ck_assert_ptr_nonnull(strstr(program_out, "each of devices 1 to 85 ("));
+    ck_assert_ptr_nonnull(strstr(program_out, "each of devices 86 to 200 ("));
+    ck_assert_ptr_nonnull(strstr(program_out, "85 entries) are missing.\n"));
+    ck_assert_int_lt(strlen(program_out), 2000);
+    ck_assert_int_eq(
+        program_run("plan --window 128GiB --nodes 11 --reserved 12"), 0);
+    ck_assert_ptr_null(strstr(program_out, "can be reserved"));
+    ck_assert_int_eq(
+        program_run("plan --window 128GiB --nodes 11 --reserved 13"), 1);
+    ck_assert_ptr_nonnull(strstr(program_out,
+                                 "Of 128 entries, 12 at most can be reserved "
+                                 "for each of 10 remote nodes.\n"));
+}
+END_TEST
+
 START_TEST(bad_usage)
 {
     static const char *const cases[] = {
@@ -192,7 +212,7 @@ START_TEST(plan_of_a_scenario)
     ck_assert_int_eq(program_run("plan @/s.yaml"), 0);
     check_line("prefetch_msi", "1", "256MiB");
     check_line("dma_window_size", "64", "16GiB");
-    check_line("left", "47", "12032MiB");
+    check_line("left", "47", "11.75GiB");
     ck_assert(strstr(program_out, "a.gpu0 to b (automatic"));
     ck_assert(strstr(program_out, "a.gpu1 to b (set by hand"));
     ck_assert(strstr(program_out, "b.ntb0"));
@@ -289,6 +309,7 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, manual_example);
     tcase_add_test(tc, the_term_that_does_not_fit_is_named);
+    tcase_add_test(tc, many_devices_take_few_rows);
     tcase_add_test(tc, bad_usage);
     tcase_add_test(tc, plan_of_a_scenario);
     tcase_add_test(tc, run_of_a_scenario);

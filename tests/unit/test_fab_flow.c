@@ -644,7 +644,7 @@ START_TEST(dma_errors)
     check_dma_error(&params, "host.dev has no BAR 6");
     params = good, params.target = (FabTarget){device, -1};
     params.size_bytes = 17 << 20;
-    check_dma_error(&params, "host.dev: BAR 2 has 16777216 bytes");
+    check_dma_error(&params, "host.dev: BAR 2 has 16MiB");
     params = good, params.target.component = fab_root_component(far);
     check_dma_error(&params, "no cable leads from host to far");
     dma_flow("new", 0, &good);

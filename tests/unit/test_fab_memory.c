@@ -11,6 +11,7 @@
 
 #include "alloc_count.h"
 #include "fab_memory.h"
+#include "fab_size.h"
 #include "../suite.h"
 
 #define MIB  (1ULL << 20)
@@ -158,10 +159,9 @@ typedef struct BadParams {
 } BadParams;
 
 static const BadParams bad_params[] = {
-    {{.size_bytes = 0, .reads = 1},
-     "a memory of 0 bytes: must be 1 to 140737488355328"},
+    {{.size_bytes = 0, .reads = 1}, "a memory of 0B: must be 1B to 128TiB"},
     {{.size_bytes = UINT64_MAX, .reads = 1},
-     "a memory of 18446744073709551615 bytes: must be 1 to 140737488355328"},
+     "a memory of 18446744073709551615B: must be 1B to 128TiB"},
     {{.size_bytes = GIB, .latency = -1, .reads = 1},
      "a memory latency of -1 ps: must be 0 to 1 s"},
     {{.size_bytes = GIB, .latency = SIM_TIME_NONE, .reads = 1},
@@ -588,6 +588,31 @@ START_TEST(steady_state_allocates_nothing)
 }
 END_TEST
 
+static const struct {
+    uint64_t bytes;
+    const char *text;
+} sizes[] = {
+    {0, "0B"},
+    {1023, "1023B"},
+    {1024, "1KiB"},
+    {1280, "1.25KiB"},
+    {1281, "1281B"},
+    {1536, "1.5KiB"},
+    {UINT64_C(63232) << 20, "61.75GiB"},
+    {UINT64_C(107374182400), "100GiB"},
+    {(UINT64_C(100) << 30) + 4096, "104857604KiB"},
+    {UINT64_MAX, "18446744073709551615B"},
+    {UINT64_C(1) << 63, "8EiB"},
+};
+
+START_TEST(sizes_are_short_and_exact)
+{
+    g_autofree char *text = fab_size_text(sizes[_i].bytes);
+
+    ck_assert_str_eq(text, sizes[_i].text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fab_memory");
@@ -598,6 +623,8 @@ int main(void)
     tcase_add_test(tcase, busy_channel_moves_exactly_its_bandwidth);
     tcase_add_test(tcase, latencies_of_reads_overlap);
     tcase_add_test(tcase, large_sizes_and_no_limit);
+    tcase_add_loop_test(tcase, sizes_are_short_and_exact, 0,
+                        G_N_ELEMENTS(sizes));
     tcase_add_loop_test(tcase, bad_parameters_are_refused, 0,
                         G_N_ELEMENTS(bad_params));
     tcase_add_test(tcase, ram_lies_below_the_window_and_above_4g);

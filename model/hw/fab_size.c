@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_size.h"
+
+#include <inttypes.h>
+
+#include <glib.h>
+
+char *fab_size_text(uint64_t bytes)
+{
+    static const char *const units[] = {"B",   "KiB", "MiB", "GiB",
+                                        "TiB", "PiB", "EiB"};
+
+    for (unsigned i = G_N_ELEMENTS(units) - 1; i > 0; i--) {
+        uint64_t unit = UINT64_C(1) << (10 * i);
+        /* A hundredth of a unit is no whole number of bytes, but a quarter is:
+         * fractions with two decimals are quarters. */
+        uint64_t quarters = bytes % unit / (unit / 4);
+
+        if (bytes >= unit && bytes % (unit / 4) == 0) {
+            static const char *const decimals[] = {"", ".25", ".5", ".75"};
+
+            return g_strdup_printf("%" PRIu64 "%s%s", bytes / unit,
+                                   decimals[quarters], units[i]);
+        }
+    }
+    return g_strdup_printf("%" PRIu64 "B", bytes);
+}
