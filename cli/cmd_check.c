@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "cmd_cluster_start.h"
 #include "cmd_load.h"
 #include "exp_plan.h"
 #include "rep_fidelity.h"
@@ -17,7 +18,8 @@ static const char details[] =
     "loads it, builds the fabric, makes loans and flows. Reports errors with "
     "file\n"
     "and line. A published value that a part was fitted on must not count as\n"
-    "predicted.\n"
+    "predicted. A host must have the memory that its guest's image needs, if\n"
+    "that image is there.\n"
     "\n"
     "Exit status: 0 there are no errors, 2 there are some.";
 
@@ -58,6 +60,7 @@ static bool check_file(const char *file, const GPtrArray *changes)
     if (!description) {
         return false;
     }
+    cmd_cluster_check_memory(description, errors);
     points = topo_plan_points(description, errors);
     for (unsigned i = 0; points && i < points->len; i++) {
         const TopoPoint *point = points->pdata[i];

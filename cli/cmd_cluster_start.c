@@ -9,6 +9,7 @@
 #include "clu_accel.h"
 #include "clu_dir.h"
 #include "clu_error.h"
+#include "clu_memory.h"
 #include "clu_share.h"
 #include "clu_supervisor.h"
 #include "cmd_cluster_log.h"
@@ -133,8 +134,10 @@ static void tell_of_image(const char *dir)
 }
 
 /* Makes a guest image with all that @vm names, in the user's cache, or updates
- * it. Returns the directory of the image, to be freed. */
-static char *make_image(const TopoVm *vm, const TopoHome *home, GError **error)
+ * it. Returns the directory of the image, to be freed. Makes nothing if
+ * @is_made is false: the directory may be missing then. */
+static char *make_image(const TopoVm *vm, const TopoHome *home, bool is_made,
+                        GError **error)
 {
     g_autofree char *key = NULL;
     g_autofree char *hash = NULL;
@@ -153,6 +156,9 @@ static char *make_image(const TopoVm *vm, const TopoHome *home, GError **error)
     hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, key, -1);
     hash[16] = '\0';
     dir = g_build_filename(g_get_user_cache_dir(), "farside", hash, NULL);
+    if (!is_made) {
+        return g_steal_pointer(&dir);
+    }
     g_mkdir_with_parents(dir, 0700);
     g_ptr_array_insert(argv, 1, g_strdup(dir));
     tell_of_image(dir);
@@ -178,8 +184,8 @@ static bool has_wishes(const TopoVm *vm)
 
 /* Returns the directory of the image for the host of @vm, to be freed. If the
  * description names the image or its parts, it is to blame for an @error: then
- * *ret_is_named is true. */
-static char *find_image(const TopoVm *vm, const TopoHome *home,
+ * *ret_is_named is true. @is_made as for make_image(). */
+static char *find_image(const TopoVm *vm, const TopoHome *home, bool is_made,
                         bool *ret_is_named, GError **error)
 {
     const char *guest = g_getenv("FARSIDE_GUEST");
@@ -212,7 +218,7 @@ static char *find_image(const TopoVm *vm, const TopoHome *home,
         return g_steal_pointer(&dir);
     }
     if (has_wishes(vm) || (!guest && home->is_installed)) {
-        return make_image(vm, home, error);
+        return make_image(vm, home, is_made, error);
     }
     return guest ? g_strdup(guest)
                  : g_build_filename(home->data, "build-guest", NULL);
@@ -228,12 +234,30 @@ static char *own_plugin(const TopoHome *home)
                                   NULL);
 }
 
-/* Finds the files for the host of @vm. If one is missing, returns false and
- * adds an entry to @errors if the description names the file, or sets @error
- * otherwise. */
-static bool find_files(const TopoVm *vm, const TopoHome *home, Files *files,
+void cmd_cluster_check_memory(const TopoDescription *description,
+                              TopoErrors *errors)
+{
+    g_autoptr(TopoHome) home = topo_home_find();
+
+    for (unsigned i = 0; home && i < description->hosts->len; i++) {
+        const TopoHost *host = description->hosts->pdata[i];
+        bool is_named;
+        g_autofree char *image =
+            find_image(host->vm, home, false, &is_named, NULL);
+
+        if (image) {
+            clu_memory_check(host, image, errors);
+        }
+    }
+}
+
+/* Finds the files for @host. If one is missing, or too large for the host's
+ * memory, returns false and adds an entry to @errors if the description names
+ * it, or sets @error otherwise. */
+static bool find_files(const TopoHost *host, const TopoHome *home, Files *files,
                        TopoErrors *errors, GError **error)
 {
+    const TopoVm *vm = host->vm;
     const char *plugin = g_getenv("FARSIDE_QEMU_PLUGIN");
     g_autofree char *image = NULL;
     g_autoptr(GError) why = NULL;
@@ -250,7 +274,7 @@ static bool find_files(const TopoVm *vm, const TopoHome *home, Files *files,
     if (!check_file(files->plugin, "the NTB device for QEMU", home, error)) {
         return false;
     }
-    image = find_image(vm, home, &is_named, &why);
+    image = find_image(vm, home, true, &is_named, &why);
     if (!image) {
         if (is_named) {
             topo_errors_add(errors, vm->place, "%s", why->message);
@@ -262,7 +286,8 @@ static bool find_files(const TopoVm *vm, const TopoHome *home, Files *files,
     files->kernel = g_build_filename(image, "vmlinuz", NULL);
     files->initrd = g_build_filename(image, "initramfs", NULL);
     return check_file(files->kernel, "the guests' kernel", home, error) &&
-           check_file(files->initrd, "the guests' image", home, error);
+           check_file(files->initrd, "the guests' image", home, error) &&
+           clu_memory_check(host, image, errors);
 }
 
 /* Chooses KVM or TCG for each host. */
@@ -435,10 +460,9 @@ bool cmd_cluster_hash(const CluPlan *plan, CmdClusterHashes *ret_hashes,
     for (unsigned i = 0; i < plan->hosts->len; i++) {
         const CluPlanHost *host = plan->hosts->pdata[i];
         Files files = {.qemu = NULL};
-        bool is_good =
-            find_files(host->host->vm, home, &files, errors, error) &&
-            add_file(kernels, known, files.kernel, error) &&
-            add_file(images, known, files.initrd, error);
+        bool is_good = find_files(host->host, home, &files, errors, error) &&
+                       add_file(kernels, known, files.kernel, error) &&
+                       add_file(images, known, files.initrd, error);
 
         if (is_good && !programs) {
             programs = hash_programs(&files, error);
@@ -481,7 +505,7 @@ static int start_supervisor(const CluPlan *plan, const char *name,
     for (unsigned i = 0; i < plan->hosts->len; i++) {
         const CluPlanHost *host = plan->hosts->pdata[i];
 
-        if (!find_files(host->host->vm, home, &files[i], errors, error)) {
+        if (!find_files(host->host, home, &files[i], errors, error)) {
             return -1;
         }
         paths[i] = (CluPaths){.qemu = files[i].qemu,

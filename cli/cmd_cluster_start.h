@@ -20,6 +20,12 @@ void cmd_cluster_hashes_clear(CmdClusterHashes *hashes);
 bool cmd_cluster_hash(const CluPlan *plan, CmdClusterHashes *ret_hashes,
                       TopoErrors *errors, GError **error);
 
+/* Checks that each host of @description has the memory that its guest's image
+ * needs, as far as that image is there already; if not, adds entries to
+ * @errors. */
+void cmd_cluster_check_memory(const TopoDescription *description,
+                              TopoErrors *errors);
+
 /*
  * Starts the supervisor of the cluster @name. Finds QEMU, its plugin and the
  * guests' images, and makes the images with kernels that the description names.

@@ -131,6 +131,7 @@ static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
         return;
     }
     vm->memory_bytes = topo_values_number(values, "memory");
+    vm->memory_place = topo_values_get(values, "memory")->place;
     vm->cpus = (unsigned)topo_values_number(values, "cpus");
     vm->accel = (TopoAccel)topo_values_number(values, "accel");
     vm->instruction_ps = topo_values_number(values, "instruction");

@@ -7,8 +7,10 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "clu_argv.h"
+#include "clu_memory.h"
 #include "clu_plan.h"
 #include "../suite.h"
 
@@ -152,6 +154,45 @@ START_TEST(keys_of_vm_have_their_effect)
     assert_has(b, "-device\nfarside-switchtec,id=ntb0,addr=3,"
                   "link=/run/x/cable0.link,partition=1,enabled=off,"
                   "bar4-size=1024M");
+    done(&c);
+}
+END_TEST
+
+/* Checks host @index against an image that needs @need bytes. */
+static char *check_memory(const Case *c, unsigned index, const char *need)
+{
+    g_autofree char *folder = g_dir_make_tmp("image-XXXXXX", NULL);
+    g_autofree char *file = g_build_filename(folder, CLU_MEMORY_FILE, NULL);
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    bool is_good;
+
+    if (need) {
+        ck_assert(g_file_set_contents(file, need, -1, NULL));
+    }
+    is_good =
+        clu_memory_check(c->description->hosts->pdata[index], folder, errors);
+    ck_assert_int_eq(is_good, topo_errors_count(errors) == 0);
+    unlink(file);
+    rmdir(folder);
+    return topo_errors_to_string(errors);
+}
+
+START_TEST(a_machine_has_the_memory_of_its_image)
+{
+    Case c = load(
+        TWO(NTB(""), "memory: 64MiB", NTB(""), "memory: 200MiB, cpus: 1") LINK);
+    /* One byte above 63 MiB is 64 MiB, and one above 64 MiB is 65. */
+    g_autofree char *least = check_memory(&c, 0, "66060289\n");
+    g_autofree char *little = check_memory(&c, 0, "67108865\n");
+    g_autofree char *other = check_memory(&c, 1, "67108865\n");
+    g_autofree char *unknown = check_memory(&c, 0, NULL);
+
+    ck_assert_str_eq(least, "");
+    ck_assert_str_eq(other, "");
+    ck_assert_str_eq(unknown, "");
+    ck_assert_ptr_nonnull(strstr(little, "host 'a' has 64MiB of memory, and "
+                                         "its image needs 65MiB to boot; "
+                                         "write memory: 65MiB or more\n"));
     done(&c);
 }
 END_TEST
@@ -506,6 +547,7 @@ int main(void)
 
     tcase_add_test(tcase, a_host_becomes_this_command_line);
     tcase_add_test(tcase, keys_of_vm_have_their_effect);
+    tcase_add_test(tcase, a_machine_has_the_memory_of_its_image);
     tcase_add_test(tcase, a_window_covers_memory_above_4_gib);
     tcase_add_test(tcase, small_memory_has_the_least_window);
     tcase_add_test(tcase, one_end_inherits_from_the_other);

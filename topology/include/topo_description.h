@@ -95,6 +95,7 @@ typedef struct TopoInner {
 typedef struct TopoVm {
     TopoPlace place;
     int64_t memory_bytes;
+    TopoPlace memory_place;
     unsigned cpus;
     TopoAccel accel;
     int64_t instruction_ps; /* the time of one, in a timed cluster */
