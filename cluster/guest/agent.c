@@ -41,6 +41,7 @@ extern char **environ;
 /* The number of attempts to find the port, and the pause between them. */
 #define PORT_TRIES 500
 #define PORT_MS    20
+#define LATER_MS   1000 /* after these tries */
 
 /* The least credit that one CREDIT gives back, in bytes. */
 #define CREDIT_MIN (CLU_AGENT_WINDOW / 4)
@@ -689,6 +690,29 @@ static int open_port(void)
     return fd;
 }
 
+/* Waits for the port, which the driver may not know yet. A virtual machine
+ * inside a guest boots the guest's image and never has one. The log says so,
+ * but not the console, on which the commands of such a machine run. */
+static int await_port(void)
+{
+    static const char none[] =
+        "<6>agent: there is no port " CLU_AGENT_PORT "\n";
+    int fd;
+
+    for (int i = 0; (fd = open_port()) < 0; i += i <= PORT_TRIES) {
+        if (i == PORT_TRIES) {
+            int log = open("/dev/kmsg", O_WRONLY | O_CLOEXEC);
+
+            if (log >= 0 && write(log, none, sizeof(none) - 1) < 0) {
+                /* Nothing else can be told. */
+            }
+            close(log);
+        }
+        poll(NULL, 0, i < PORT_TRIES ? PORT_MS : LATER_MS);
+    }
+    return fd;
+}
+
 int main(int argc, char **argv)
 {
     static Agent agent;
@@ -699,18 +723,11 @@ int main(int argc, char **argv)
         return 2;
     }
     if (is_port) {
-        /* The driver may not know its ports yet. */
-        for (int i = 0; (agent.in = open_port()) < 0 && i < PORT_TRIES; i++) {
-            poll(NULL, 0, PORT_MS);
-        }
+        agent.in = await_port();
     } else {
         /* Programs must not inherit the line as their standard input. */
         agent.in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
         fcntl(agent.in, F_SETFL, O_NONBLOCK);
-    }
-    if (agent.in < 0) {
-        fputs("agent: there is no port " CLU_AGENT_PORT "\n", stderr);
-        return EXIT_FAILURE;
     }
     agent.out = agent.in;
     signal(SIGPIPE, SIG_IGN);
