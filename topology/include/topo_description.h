@@ -112,8 +112,8 @@ typedef struct TopoVm {
     char *append; /* additions to the kernel's command line, or NULL */
     char *client; /* kernel module that uses its NTBs, or "none" */
     TopoPlace client_place;
-    bool gdb; /* QEMU listens for gdb at a socket */
-    bool qmp; /* and for a monitor of the user's at another */
+    bool gdb;          /* QEMU listens for gdb at a socket */
+    bool qmp;          /* and for a monitor of the user's at another */
     TopoVmIommu iommu; /* its kind, if the host has one */
     bool remapping;    /* that IOMMU remaps interrupts */
     GPtrArray *inner;  /* of TopoInner */
