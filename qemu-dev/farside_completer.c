@@ -2,14 +2,17 @@
 #include "qemu/osdep.h"
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
+#include "qemu/timer.h"
 #include "block/aio.h"
-#include "qemu/coroutine.h"
 #include "hw/core/cpu.h"
+#include "hw/i386/x86-iommu.h"
 #include "farside_completer.h"
 #include "farside_fetch.h"
 #include "farside_origin.h"
 #include "farside_requester.h"
 #include "farside_time.h"
+#include "farside_wait.h"
+#include "farside_windows.h"
 
 /*
  * The link is held at this many bytes of deferred requests. A device must not
@@ -19,6 +22,13 @@
  * each.
  */
 #define DEFERRED_MAX (16u << 20)
+
+/* Deferred requests are served for so long before the main loop goes on. */
+#define SLICE_NS (10 * SCALE_MS)
+
+/* Interrupt messages, and the size of the region that takes them */
+#define INTERRUPTS      ((uint64_t)0xfee00000)
+#define INTERRUPTS_SIZE ((uint64_t)0x100000)
 
 /* The longest read of registers: a device that wants more fetches a block. */
 #define REGISTER_BYTES 8
@@ -38,6 +48,8 @@ struct FarsideCompleter {
     GQueue deferred; /* of Deferred */
     size_t deferred_bytes;
     QEMUBH *deferred_bh;
+    Notifier idle;
+    bool serves_deferred;
 };
 
 /*
@@ -68,6 +80,45 @@ static bool target_is_engaged(FarsideCompleter *s, uint64_t address,
     return false;
 }
 
+/* True if @mr takes interrupt messages, which end in some CPU's local APIC. */
+static bool takes_interrupts(const MemoryRegion *mr)
+{
+    return memory_region_size((MemoryRegion *)mr) == INTERRUPTS_SIZE &&
+           (object_dynamic_cast(mr->owner, "apic-common") ||
+            object_dynamic_cast(mr->owner, TYPE_X86_IOMMU_DEVICE));
+}
+
+/*
+ * The region that the request lies in, if it calls no device there that might
+ * be in the middle of its code: an interrupt message, a request for a peer, a
+ * read of an NTB device, or a controller's memory, which QEMU reads and writes
+ * by a function that only copies. NULL if there is another region, or more than
+ * one.
+ */
+static MemoryRegion *harmless_region(FarsideCompleter *s, uint64_t address,
+                                     uint64_t size, bool is_write,
+                                     hwaddr *ret_offset)
+{
+    hwaddr length = size;
+    MemoryRegion *mr;
+
+    mr = address_space_translate(pci_get_address_space(s->pci), address,
+                                 ret_offset, &length, is_write,
+                                 MEMTXATTRS_UNSPECIFIED);
+    if (length != size) {
+        return NULL;
+    }
+    if (address / INTERRUPTS_SIZE == INTERRUPTS / INTERRUPTS_SIZE) {
+        return is_write && size == 4 && takes_interrupts(mr) ? mr : NULL;
+    }
+    /* No read of an NTB device's registers has an effect. */
+    return farside_windows_forward(mr) ||
+                   (!is_write && mr->ops == &farside_regs_ops) ||
+                   !g_strcmp0(memory_region_name(mr), "nvme-cmb")
+               ? mr
+               : NULL;
+}
+
 static bool target_is_memory(FarsideCompleter *s, uint64_t address,
                              uint64_t size, bool is_write)
 {
@@ -81,10 +132,62 @@ static bool target_is_memory(FarsideCompleter *s, uint64_t address,
     return memory_region_is_ram(mr) && length == size;
 }
 
+/* Accesses that a region takes, of the sizes that it takes */
+static MemTxResult access_region(MemoryRegion *mr, hwaddr offset,
+                                 MemTxAttrs attrs, uint8_t *data, uint64_t size,
+                                 bool is_write)
+{
+    MemTxResult result = MEMTX_OK;
+    unsigned length;
+    uint64_t value;
+
+    for (; size > 0; data += length, offset += length, size -= length) {
+        length = pow2floor(MIN(size, 8));
+        while (offset & (length - 1)) {
+            length /= 2;
+        }
+        if (is_write) {
+            value = ldn_le_p(data, length);
+            result |= memory_region_dispatch_write(
+                mr, offset, value, size_memop(length) | MO_LE, attrs);
+        } else {
+            result |= memory_region_dispatch_read(
+                mr, offset, &value, size_memop(length) | MO_LE, attrs);
+            stn_le_p(data, length, value);
+        }
+    }
+    return result;
+}
+
+/*
+ * Issues a request on this machine. While a device waits, the check that it is
+ * harmless must hold for the access itself: a guest may change the tables of
+ * its IOMMU at any time. QEMU refuses an access with the attribute "memory" if
+ * it does not lead to RAM.
+ */
+static bool issue(FarsideCompleter *s, uint64_t address, void *data,
+                  uint64_t size, bool is_write)
+{
+    MemTxAttrs attrs = farside_wait_attrs(s->pci);
+    MemoryRegion *mr;
+    hwaddr offset;
+
+    RCU_READ_LOCK_GUARD();
+    if (farside_wait_of_device()) {
+        mr = harmless_region(s, address, size, is_write, &offset);
+        if (mr) {
+            return access_region(mr, offset, attrs, data, size, is_write) ==
+                   MEMTX_OK;
+        }
+        attrs.memory = 1;
+    }
+    return address_space_rw(pci_get_address_space(s->pci), address, attrs, data,
+                            size, is_write) == MEMTX_OK;
+}
+
 static void serve_read(FarsideCompleter *s, const struct farside_wire_read *m)
 {
     struct farside_wire_completion c = {.tag = m->tag, .length = m->length};
-    MemTxAttrs attrs = {.requester_id = pci_requester_id(s->pci)};
     uint8_t data[FARSIDE_WIRE_PAYLOAD];
 
     if (m->length > REGISTER_BYTES &&
@@ -93,8 +196,7 @@ static void serve_read(FarsideCompleter *s, const struct farside_wire_read *m)
         c.status = FARSIDE_WIRE_CA;
         c.length = 0;
     } else if (m->length == 0 ||
-               address_space_read(pci_get_address_space(s->pci), m->address,
-                                  attrs, data, m->length) == MEMTX_OK) {
+               issue(s, m->address, data, m->length, false)) {
         c.status = FARSIDE_WIRE_SC;
     } else {
         c.status = FARSIDE_WIRE_UR;
@@ -105,10 +207,7 @@ static void serve_read(FarsideCompleter *s, const struct farside_wire_read *m)
 
 static void serve_write(FarsideCompleter *s, const struct farside_wire_write *m)
 {
-    MemTxAttrs attrs = {.requester_id = pci_requester_id(s->pci)};
-
-    if (address_space_write(pci_get_address_space(s->pci), m->address, attrs,
-                            m + 1, m->length) != MEMTX_OK) {
+    if (!issue(s, m->address, (void *)(m + 1), m->length, true)) {
         qemu_log_mask(LOG_GUEST_ERROR,
                       "%s: the peer wrote to 0x%" PRIx64
                       ", where there is no memory and no device\n",
@@ -176,48 +275,46 @@ static bool read_meets_deferred(FarsideCompleter *s,
 }
 
 /*
- * True if a device of this machine waits for its DMA, in the middle of a timer,
- * a bottom half or a coroutine. A write to a device may wait for a drive, for
- * example when its controller is reset. If the drive is itself in the middle of
- * a request here, that wait would not end. And inside a coroutine QEMU does not
- * wait, but leaves the coroutine, and all that is under way in it.
+ * True if the request cannot be served now. A read of 0 bytes accesses nothing,
+ * and neither does a block of registers.
  */
-static bool machine_is_engaged(void)
+static bool is_held_up(FarsideCompleter *s, unsigned type, const void *body)
 {
-    return qemu_in_coroutine() ||
-           (farside_time() && farside_time()->is_in_device());
-}
+    const struct farside_wire_read *read = body;
+    const struct farside_wire_write *write = body;
+    bool is_write = type == FARSIDE_WIRE_WRITE;
+    uint64_t address = is_write ? write->address : read->address;
+    uint64_t size = is_write ? write->length : read->length;
+    hwaddr offset;
 
-static bool write_is_engaged(FarsideCompleter *s,
-                             const struct farside_wire_write *m)
-{
-    return target_is_engaged(s, m->address, m->length, true) ||
-           (machine_is_engaged() &&
-            !target_is_memory(s, m->address, m->length, true));
+    if (!is_write && type != FARSIDE_WIRE_READ) {
+        return false;
+    }
+    if (target_is_engaged(s, address, size, is_write)) {
+        return true;
+    }
+    if (!farside_wait_of_device() || size == 0 ||
+        target_is_memory(s, address, size, is_write) ||
+        (!is_write && size > REGISTER_BYTES)) {
+        return false;
+    }
+    RCU_READ_LOCK_GUARD();
+    return !harmless_region(s, address, size, is_write, &offset);
 }
 
 /* True if the request cannot be served now, or must not pass a deferred one. */
 static bool has_to_wait(FarsideCompleter *s, unsigned type, const void *body)
 {
     const struct farside_wire_read *read = body;
-    const struct farside_wire_write *write = body;
     bool behind = !g_queue_is_empty(&s->deferred);
 
-    switch (type) {
-    case FARSIDE_WIRE_READ:
-        /* A read of 0 bytes waits for all earlier writes. */
-        if (behind && (read->length == 0 ||
-                       !target_is_memory(s, read->address, read->length,
-                                         false) ||
-                       read_meets_deferred(s, read))) {
-            return true;
-        }
-        return target_is_engaged(s, read->address, read->length, false);
-    case FARSIDE_WIRE_WRITE:
-        return behind || write_is_engaged(s, write);
-    default:
-        return behind;
+    /* A read of 0 bytes waits for all earlier writes. */
+    if (behind && (type != FARSIDE_WIRE_READ || read->length == 0 ||
+                   !target_is_memory(s, read->address, read->length, false) ||
+                   read_meets_deferred(s, read))) {
+        return true;
     }
+    return is_held_up(s, type, body);
 }
 
 static bool request_is_sane(const FarsideLinkMessage *m)
@@ -341,30 +438,53 @@ static Deferred *deferred_pop(FarsideCompleter *s)
 }
 
 /*
- * Runs in the main loop. There no device is in the middle of an access, except
- * a device that has released the big lock. A request to such a device is tried
- * again later.
+ * Serves deferred requests, in their order, for as long as a slice. True if
+ * some are left.
+ */
+static bool serve_deferred(FarsideCompleter *s)
+{
+    int64_t end = qemu_clock_get_ns(QEMU_CLOCK_REALTIME) + SLICE_NS;
+    Deferred *d;
+
+    if (s->serves_deferred) {
+        return false;
+    }
+    s->serves_deferred = true;
+    while ((d = g_queue_peek_head(&s->deferred)) &&
+           !is_held_up(s, d->type, d->body) &&
+           (farside_time() || qemu_clock_get_ns(QEMU_CLOCK_REALTIME) < end)) {
+        deferred_pop(s);
+        perform(s, d->type, d->body);
+        g_free(d);
+    }
+    s->serves_deferred = false;
+    return d;
+}
+
+/*
+ * Runs in the main loop. There no device is in the middle of its code, except
+ * one that has released the big lock. A request to such a device is tried again
+ * later.
  */
 static void deferred_run(void *opaque)
 {
     FarsideCompleter *s = opaque;
-    const struct farside_wire_read *read;
-    const struct farside_wire_write *write;
-    Deferred *d;
 
-    while ((d = g_queue_peek_head(&s->deferred))) {
-        read = (const void *)d->body;
-        write = (const void *)d->body;
-        if ((d->type == FARSIDE_WIRE_READ &&
-             target_is_engaged(s, read->address, read->length, false)) ||
-            (d->type == FARSIDE_WIRE_WRITE &&
-             target_is_engaged(s, write->address, write->length, true))) {
-            qemu_bh_schedule(s->deferred_bh);
-            break;
-        }
-        deferred_pop(s);
-        perform(s, d->type, d->body);
-        g_free(d);
+    if (serve_deferred(s)) {
+        qemu_bh_schedule(s->deferred_bh);
+    }
+}
+
+/* A CPU waits for a peer, and no device does. */
+static void deferred_idle(Notifier *notifier, void *data)
+{
+    FarsideCompleter *s = container_of(notifier, FarsideCompleter, idle);
+    Deferred *d;
+    bool *more = data;
+
+    if (serve_deferred(s)) {
+        d = g_queue_peek_head(&s->deferred);
+        *more |= !is_held_up(s, d->type, d->body);
     }
 }
 
@@ -397,12 +517,15 @@ FarsideCompleter *farside_completer_new(PCIDevice *pci, FarsidePeer *peer,
      * context also run inside a device that waits for its disk.
      */
     s->deferred_bh = aio_bh_new(iohandler_get_aio_context(), deferred_run, s);
+    s->idle.notify = deferred_idle;
+    farside_wait_add_idle(&s->idle);
     return s;
 }
 
 void farside_completer_free(FarsideCompleter *s)
 {
     if (s) {
+        notifier_remove(&s->idle);
         qemu_bh_delete(s->deferred_bh);
         g_free(s);
     }

@@ -720,7 +720,7 @@ static void operate(FarsideCtrl *s, unsigned part, uint32_t op)
 
     /* If an operation cannot be sent, it is ignored, and no status changes. */
     if (!self && farside_peer_is_here(s->peer) &&
-        !farside_requester_wait(s->requester)) {
+        !farside_requester_wait(s->requester, true)) {
         return;
     }
     switch (op) {

@@ -14,13 +14,19 @@
 #define RETRY_MS 50
 /* The pause after a connection that ended with a warning */
 #define REFUSED_RETRY_MS 1000
-/* Messages that a link serves before it returns to the main loop */
-#define BATCH 64
+/*
+ * Messages that a link serves before it returns to the main loop, and how long
+ * it goes on with the next one: some take milliseconds.
+ */
+#define BATCH    64
+#define BATCH_NS (10 * SCALE_MS)
 /* With this many messages in the queue, guests must not cause more. */
 #define QUEUE_MAX 256
 /* With this many bytes in the queue, the link closes the connection. */
 #define QUEUE_BYTES_MAX (16u << 20)
 #define BACKLOG 4
+/* The most links of one machine */
+#define LINKS_MAX 256
 
 typedef struct {
     size_t size;
@@ -371,6 +377,7 @@ static bool deliver(FarsideLink *link, const FarsideLinkMessage *m)
     void *opaque = link;
 
     if (link->established) {
+        link->ops->heard(link->opaque);
         types = link->ops->types;
         count = link->ops->type_count;
         opaque = link->opaque;
@@ -455,12 +462,18 @@ static bool receive_one(FarsideLink *link)
     return link->fd >= 0;
 }
 
-/* Serves up to BATCH messages, as long as the user does not hold the link. */
+/*
+ * Serves a batch of messages, but none after one with which the user holds the
+ * link.
+ */
 static void receive_some(FarsideLink *link)
 {
+    int64_t end = qemu_clock_get_ns(QEMU_CLOCK_REALTIME) + BATCH_NS;
     unsigned i;
 
-    for (i = 0; i < BATCH && !link->held && receive_one(link); i++) {
+    for (i = 0; i < BATCH && receive_one(link) && !link->held &&
+                qemu_clock_get_ns(QEMU_CLOCK_REALTIME) < end;
+         i++) {
         ;
     }
 }
@@ -469,7 +482,9 @@ static void link_readable(void *opaque)
 {
     FarsideLink *link = opaque;
 
-    receive_some(link);
+    if (!link->held) {
+        receive_some(link);
+    }
     set_handlers(link);
 }
 
@@ -490,42 +505,72 @@ static short serve_events(FarsideLink *link)
 
 static void serve_one(FarsideLink *link, short revents)
 {
-    unsigned i;
-
     if (link->fd >= 0 && (revents & POLLOUT)) {
         send_queue(link);
     }
     if (revents & (POLLIN | POLLHUP | POLLERR)) {
         /* A held link reads once, too: this may be the connection's end. */
-        for (i = 0; i < BATCH && receive_one(link); i++) {
-            if (link->held) {
-                break;
-            }
-        }
+        receive_some(link);
     }
     set_handlers(link);
 }
 
-/* Tells the users of all losses. False if there is none. */
+/* Tells the user of one loss. False if there is none. */
 static bool report_losses(void)
 {
-    bool any = false;
     FarsideLink *link;
 
     QLIST_FOREACH(link, &links, next) {
-        any |= link->lost;
-        report_loss(link);
+        if (link->lost) {
+            report_loss(link);
+            return true;
+        }
     }
-    return any;
+    return false;
+}
+
+/* True if the link still exists, and has the connection that was polled. */
+static bool has_connection(const FarsideLink *link, int fd)
+{
+    const FarsideLink *l;
+
+    QLIST_FOREACH(l, &links, next) {
+        if (l == link) {
+            return link->fd == fd;
+        }
+    }
+    return false;
+}
+
+/* Polls the links, and serves each. */
+static void serve_all(const struct timespec *timeout)
+{
+    struct pollfd fds[LINKS_MAX];
+    FarsideLink *polled[LINKS_MAX], *link;
+    unsigned count = 0, i;
+
+    QLIST_FOREACH(link, &links, next) {
+        fds[count] = (struct pollfd) {
+            .fd = link->fd,
+            .events = serve_events(link),
+        };
+        polled[count++] = link;
+    }
+    if (ppoll(fds, count, timeout, NULL) <= 0) {
+        return;
+    }
+    /* A request of one peer may unplug the device of another link. */
+    for (i = 0; i < count; i++) {
+        if (fds[i].revents && has_connection(polled[i], fds[i].fd)) {
+            serve_one(polled[i], fds[i].revents);
+        }
+    }
 }
 
 void farside_link_serve(int64_t deadline)
 {
     int64_t left = deadline - farside_time_now();
-    g_autofree struct pollfd *fds = NULL;
-    unsigned count = 0;
     struct timespec ts;
-    FarsideLink *link;
 
     if (report_losses() || left <= 0) {
         return;
@@ -534,27 +579,9 @@ void farside_link_serve(int64_t deadline)
         farside_time()->wait(deadline);
         return;
     }
-    QLIST_FOREACH(link, &links, next) {
-        count++;
-    }
-    fds = g_new0(struct pollfd, count);
-    count = 0;
-    QLIST_FOREACH(link, &links, next) {
-        fds[count].fd = link->fd;
-        fds[count++].events = serve_events(link);
-    }
     ts.tv_sec = left / NANOSECONDS_PER_SECOND;
     ts.tv_nsec = left % NANOSECONDS_PER_SECOND;
-    if (ppoll(fds, count, &ts, NULL) <= 0) {
-        return;
-    }
-    count = 0;
-    QLIST_FOREACH(link, &links, next) {
-        if (fds[count].revents) {
-            serve_one(link, fds[count].revents);
-        }
-        count++;
-    }
+    serve_all(&ts);
 }
 
 /* Sockets */
@@ -689,6 +716,17 @@ void farside_link_set_up(FarsideLink *link, bool up)
     }
 }
 
+static unsigned link_count(void)
+{
+    const FarsideLink *link;
+    unsigned count = 0;
+
+    QLIST_FOREACH(link, &links, next) {
+        count++;
+    }
+    return count;
+}
+
 FarsideLink *farside_link_new(const char *path, bool listen,
                               const FarsideLinkOps *ops, void *opaque,
                               Error **errp)
@@ -696,6 +734,11 @@ FarsideLink *farside_link_new(const char *path, bool listen,
     FarsideLink *link;
     int listen_fd = -1;
 
+    if (link_count() == LINKS_MAX) {
+        error_setg(errp, "property 'link': a machine has at most %d links",
+                   LINKS_MAX);
+        return NULL;
+    }
     if (strlen(path) > FARSIDE_SOCKET_PATH_MAX) {
         error_setg(errp, "property 'link': the path is longer than %zu bytes",
                    FARSIDE_SOCKET_PATH_MAX);

@@ -55,6 +55,8 @@ typedef struct FarsideLinkOps {
     void (*established)(void *opaque, const struct farside_wire_hello *hello);
     /* An established connection has ended. Not called while sending. */
     void (*closed)(void *opaque);
+    /* A message of the peer has come, and is served now. */
+    void (*heard)(void *opaque);
     /* A message of the queue was sent. */
     void (*drained)(void *opaque);
 } FarsideLinkOps;

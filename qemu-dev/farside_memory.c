@@ -43,15 +43,14 @@ typedef struct Watch {
 } Watch;
 
 struct FarsideMemory {
-    const FarsideConfig *config;
     PCIDevice *pci;
     FarsidePeer *peer;
+    FarsideWait *wait;
     View bus;      /* the memory that the peer's requests reach */
     View physical; /* the memory behind an IOMMU */
     QLIST_HEAD(, Watch) watches;
     bool mirrored; /* the peer gets notices */
     uint32_t noted; /* the last number that the peer has answered */
-    bool stalled;  /* the peer has not answered in time */
     CPUState *waiter; /* the CPU that waits before it goes on; NULL: none */
     QEMUBH *bh;
     struct farside_wire_ram announced; /* last message to this peer */
@@ -92,6 +91,12 @@ static bool ram_of(MemoryRegionSection *section, Ram *ret_ram)
 
 /* Notices */
 
+/* True if the peer has acknowledged the notices up to @number. */
+static bool is_noted(const FarsideMemory *s, uint32_t number)
+{
+    return !farside_peer_is_here(s->peer) || (int32_t)(number - s->noted) <= 0;
+}
+
 /*
  * Sends what waits, and waits until the peer has acknowledged what was
  * unmapped. A CPU runs this before its guest's next
@@ -101,23 +106,24 @@ static bool ram_of(MemoryRegionSection *section, Ram *ret_ram)
 static void wait_noted(CPUState *cpu, run_on_cpu_data data)
 {
     FarsideMemory *s = data.host_ptr;
-    int64_t deadline =
-        farside_time_now() + (int64_t)s->config->timeout_ms * 1000000;
+    FarsideWaiting w;
+    bool in_time = true;
     uint32_t sent = farside_peer_flush_notices(s->peer);
 
     if (s->waiter == cpu) {
         s->waiter = NULL;
     }
-    while (!s->stalled && farside_peer_is_here(s->peer) &&
-           (int32_t)(sent - s->noted) > 0) {
-        farside_link_serve(deadline);
-        s->stalled = farside_time_now() >= deadline;
-        if (s->stalled) {
-            qemu_log_mask(LOG_UNIMP,
-                          "%s: the peer does not acknowledge that pages are "
-                          "unmapped\n",
-                          TYPE_FARSIDE_NTB);
+    if (!is_noted(s, sent) && farside_wait_begin(s->wait, &w, false)) {
+        while (!is_noted(s, sent) && in_time) {
+            in_time = farside_wait_serve(&w);
         }
+        farside_wait_end(s->wait, &w, is_noted(s, sent));
+    }
+    if (!is_noted(s, sent)) {
+        qemu_log_mask(LOG_UNIMP,
+                      "%s: the peer does not acknowledge that pages are "
+                      "unmapped\n",
+                      TYPE_FARSIDE_NTB);
     }
     object_unref(OBJECT(s->pci));
 }
@@ -161,7 +167,6 @@ void farside_memory_on_noted(FarsideMemory *s,
                              const struct farside_wire_noted *m)
 {
     s->noted = m->number;
-    s->stalled = false;
 }
 
 static void watch_add(FarsideMemory *s, MemoryRegionSection *section)
@@ -301,7 +306,6 @@ static void replay(FarsideMemory *s)
 {
     Watch *w;
 
-    s->stalled = false;
     s->mirrored = true;
     QLIST_FOREACH(w, &s->watches, next) {
         memory_region_iommu_replay(w->iommu, &w->notifier);
@@ -358,14 +362,14 @@ void farside_memory_announce(FarsideMemory *s)
     announce(s);
 }
 
-FarsideMemory *farside_memory_new(const FarsideConfig *config, PCIDevice *pci,
-                                  FarsidePeer *peer)
+FarsideMemory *farside_memory_new(PCIDevice *pci, FarsidePeer *peer,
+                                  FarsideWait *wait)
 {
     FarsideMemory *s = g_new0(FarsideMemory, 1);
 
-    s->config = config;
     s->pci = pci;
     s->peer = peer;
+    s->wait = wait;
     s->bus.memory = s;
     s->bus.ram = g_array_new(false, false, sizeof(Ram));
     s->physical.memory = s;

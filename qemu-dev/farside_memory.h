@@ -11,12 +11,13 @@
 #define FARSIDE_MEMORY_H
 
 #include "farside_peer.h"
+#include "farside_wait.h"
 
 typedef struct FarsideMemory FarsideMemory;
 
 /* The parameters are borrowed. */
-FarsideMemory *farside_memory_new(const FarsideConfig *config, PCIDevice *pci,
-                                  FarsidePeer *peer);
+FarsideMemory *farside_memory_new(PCIDevice *pci, FarsidePeer *peer,
+                                  FarsideWait *wait);
 /* Begins to watch the memory that the device reaches. */
 void farside_memory_start(FarsideMemory *s);
 /* Stops watching the memory. */

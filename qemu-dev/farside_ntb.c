@@ -144,8 +144,9 @@ static void farside_ntb_make_parts(FarsideNtb *s)
 
     p->recorder = s->recorder;
     p->peer = farside_peer_new(config, pci, s->recorder);
-    p->memory = farside_memory_new(config, pci, p->peer);
-    p->requester = farside_requester_new(config, pci, p->peer);
+    p->wait = farside_wait_new(config);
+    p->memory = farside_memory_new(pci, p->peer, p->wait);
+    p->requester = farside_requester_new(config, pci, p->peer, p->wait);
     p->windows = farside_windows_new(config, pci, s->recorder, p->peer,
                                      p->requester);
     p->ctrl = farside_ctrl_new(config, pci, p->peer, p->requester, p->windows);
@@ -164,6 +165,7 @@ static void farside_ntb_finalize(Object *obj)
     farside_windows_free(s->parts.windows);
     farside_requester_free(s->parts.requester);
     farside_memory_free(s->parts.memory);
+    farside_wait_free(s->parts.wait);
     farside_peer_free(s->parts.peer);
     farside_recorder_free(s->recorder);
     g_free(s->config.trace_path);

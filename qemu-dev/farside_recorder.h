@@ -19,6 +19,7 @@ typedef struct FarsideNear {
     uint64_t offset; /* in the BAR */
     uint16_t requester_id; /* of the function that made the request */
     bool is_cpu;           /* a CPU has made it */
+    bool is_device;        /* a device has made it, whose code is under way */
     const char *device;    /* in a timed cluster, whose DMA it is, or NULL */
 } FarsideNear;
 

@@ -2,6 +2,9 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/log.h"
+#include "qemu/main-loop.h"
+#include "block/aio.h"
+#include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
 #include "farside_regs.h"
 
@@ -13,12 +16,17 @@
 #define PFF_VEP(part) (2 * (part) + 1)
 #define PFFS (2 * FARSIDE_NTB_PARTITIONS)
 
+/* The addresses of interrupt messages, in MiB */
+#define INTERRUPTS_MIB 0xfee
+
 struct FarsideRegs {
     const FarsideConfig *config;
     PCIDevice *pci;
     FarsidePeer *peer;
     FarsideRequester *requester;
     FarsideCtrl *ctrl;
+    uint64_t late_vectors; /* bit n: vector n is to be sent by late_bh */
+    QEMUBH *late_bh;
 
     /* Management calls */
     uint8_t mrpc_input[SWITCHTEC_MRPC_PAYLOAD];
@@ -77,6 +85,7 @@ void farside_regs_reset(FarsideRegs *s)
     s->mrpc_status = 0;
     s->mrpc_ret = 0;
     s->mrpc_event = 0;
+    s->late_vectors = 0;
     memset(s->link_event, 0, sizeof(s->link_event));
     s->odb_mask = 0;
     s->idb = 0;
@@ -91,14 +100,43 @@ void farside_regs_reset(FarsideRegs *s)
 
 /* Interrupts and events */
 
+/*
+ * A guest may let the message lead anywhere, for example to the registers of a
+ * device. While that device waits, only what ends in a local APIC is sent.
+ */
+static bool message_is_harmless(FarsideRegs *s, unsigned vector)
+{
+    return !farside_wait_of_device() ||
+           msix_get_message(s->pci, vector).address >> 20 == INTERRUPTS_MIB;
+}
+
 static void interrupt(FarsideRegs *s, unsigned vector)
 {
     /*
      * An interrupt before the driver enables MSI-X would stay pending, and
      * reach the driver later, when it expects none.
      */
-    if (vector < s->config->vectors && msix_enabled(s->pci)) {
+    if (vector >= s->config->vectors || !msix_enabled(s->pci)) {
+        return;
+    }
+    if (message_is_harmless(s, vector)) {
         msix_notify(s->pci, vector);
+    } else {
+        s->late_vectors |= 1ull << vector;
+        qemu_bh_schedule(s->late_bh);
+    }
+}
+
+/* In the main loop no device waits. */
+static void late_run(void *opaque)
+{
+    FarsideRegs *s = opaque;
+    unsigned vector;
+
+    while (s->late_vectors) {
+        vector = ctz64(s->late_vectors);
+        s->late_vectors &= ~(1ull << vector);
+        interrupt(s, vector);
     }
 }
 
@@ -445,7 +483,7 @@ static void omsg_write(FarsideRegs *s, unsigned index, uint32_t value,
 
     s->omsg[index] = merge(s->omsg[index], value, mask);
     m.value = s->omsg[index];
-    if (!farside_requester_wait(s->requester)) {
+    if (!farside_requester_wait(s->requester, true)) {
         return;
     }
     farside_peer_send(s->peer, FARSIDE_WIRE_MESSAGE, &m, sizeof(m));
@@ -690,10 +728,15 @@ FarsideRegs *farside_regs_new(const FarsideConfig *config, PCIDevice *pci,
     s->peer = peer;
     s->requester = requester;
     s->ctrl = ctrl;
+    /* Bottom halves of this context run only in the main loop. */
+    s->late_bh = aio_bh_new(iohandler_get_aio_context(), late_run, s);
     return s;
 }
 
 void farside_regs_free(FarsideRegs *s)
 {
+    if (s) {
+        qemu_bh_delete(s->late_bh);
+    }
     g_free(s);
 }

@@ -8,21 +8,12 @@
 #include "farside_time.h"
 
 /*
- * The most requests inside requests: a window may lead to a window that leads
- * back. Each level takes space on the stacks of both hosts, so requests of all
- * links count.
- */
-#define DEPTH_MAX 4
-
-/*
  * The parts of a block: one request each, and Max_Read_Request_Size of a device
  * after its reset (PCIe 5.0 s7.5.3.4).
  */
 #define REQUEST_BYTES 512u
 #define REQUESTS_MAX (FARSIDE_WIRE_PAYLOAD / REQUEST_BYTES + 1)
 
-/* The number of requests of all links that wait now */
-static unsigned depth;
 /* See farside_requester_set_hops(). */
 static unsigned hops;
 /* See farside_requester_hold_all(). */
@@ -58,12 +49,12 @@ struct FarsideRequester {
     const FarsideConfig *config;
     PCIDevice *pci;
     FarsidePeer *peer;
+    FarsideWait *wait;
     QTAILQ_HEAD(, Read) reads; /* completions mostly come in this order */
     QTAILQ_HEAD(, FarsideFetching) fetchings;
     QTAILQ_HEAD(, FarsideFetching) over; /* in the order of their time */
     QEMUBH *over_bh;
     uint16_t next_tag;
-    bool stalled; /* a wait has timed out, and the queue is full since then */
     uint64_t unsupported; /* requests that had crossed too many links */
 };
 
@@ -105,10 +96,13 @@ static bool may_cross(FarsideRequester *s, uint64_t address)
     return false;
 }
 
-static bool may_read(FarsideRequester *s, uint64_t address, unsigned size)
+/* Begins the wait for reads. False if they fail at once. */
+static bool begin_wait(FarsideRequester *s, uint64_t address, unsigned size,
+                       bool is_device, FarsideWaiting *w)
 {
-    return depth < DEPTH_MAX && farside_peer_link_is_up(s->peer) &&
-           farside_time_may_wait() && (!size || may_cross(s, address));
+    return farside_peer_link_is_up(s->peer) && farside_time_may_wait() &&
+           (!size || may_cross(s, address)) &&
+           farside_wait_begin(s->wait, w, is_device);
 }
 
 /* Sends @r. Its completion goes to @r->data. */
@@ -149,24 +143,27 @@ static unsigned begin_reads(FarsideRequester *s, const FarsideNear *near,
     return count;
 }
 
-/* Waits for the completion of @r. False if the read has failed. */
-static bool end_read(FarsideRequester *s, uint64_t address, Read *r,
-                     int64_t deadline)
+/* Waits for the completions of @reads, and ends the wait. */
+static void end_reads(FarsideRequester *s, uint64_t address, Read *reads,
+                      unsigned count, FarsideWaiting *w)
 {
-    depth++;
-    while (!r->done && farside_peer_link_is_up(s->peer) &&
-           farside_time_now() < deadline) {
-        farside_link_serve(deadline);
+    bool in_time = true;
+    unsigned i;
+
+    for (i = 0; i < count; i++) {
+        while (!reads[i].done && in_time && farside_peer_link_is_up(s->peer)) {
+            in_time = farside_wait_serve(w);
+        }
+        QTAILQ_REMOVE(&s->reads, &reads[i], next);
+        if (!reads[i].done) {
+            qemu_log_mask(LOG_UNIMP,
+                          "%s: read of 0x%" PRIx64
+                          " on the peer's bus: no completion\n",
+                          TYPE_FARSIDE_NTB, address);
+        }
     }
-    depth--;
-    QTAILQ_REMOVE(&s->reads, r, next);
-    if (!r->done) {
-        qemu_log_mask(LOG_UNIMP,
-                      "%s: read of 0x%" PRIx64
-                      " on the peer's bus: no completion\n",
-                      TYPE_FARSIDE_NTB, address);
-    }
-    return r->ok;
+    farside_wait_end(s->wait, w,
+                     reads[count - 1].done || !farside_peer_link_is_up(s->peer));
 }
 
 bool farside_requester_read(FarsideRequester *s, const FarsideNear *near,
@@ -175,14 +172,15 @@ bool farside_requester_read(FarsideRequester *s, const FarsideNear *near,
 {
     uint8_t data[8];
     Read r = {.length = size, .data = data};
-    int64_t deadline = deadline_from_now(s);
+    FarsideWaiting w;
 
     *ret_value = UINT64_MAX;
-    if (!may_read(s, address, size)) {
+    if (!begin_wait(s, address, size, near->is_device, &w)) {
         return false;
     }
     begin_read(s, near, address, &r);
-    if (!end_read(s, address, &r, deadline)) {
+    end_reads(s, address, &r, 1, &w);
+    if (!r.ok) {
         return false;
     }
     *ret_value = ldn_le_p(data, size);
@@ -213,17 +211,15 @@ FarsideFetched farside_requester_fetch(FarsideRequester *s,
                                        unsigned size)
 {
     Read reads[REQUESTS_MAX];
-    int64_t deadline = deadline_from_now(s);
-    unsigned i, count;
+    FarsideWaiting w;
+    unsigned count;
 
     g_assert(size <= FARSIDE_WIRE_PAYLOAD);
-    if (!may_read(s, address, size)) {
+    if (!begin_wait(s, address, size, near->is_device, &w)) {
         return FARSIDE_FETCH_FAILED;
     }
     count = begin_reads(s, near, address, data, size, NULL, reads);
-    for (i = 0; i < count; i++) {
-        end_read(s, address, &reads[i], deadline);
-    }
+    end_reads(s, address, reads, count, &w);
     return result_of(reads, count);
 }
 
@@ -309,45 +305,42 @@ void farside_requester_link_down(FarsideRequester *s)
     }
 }
 
-bool farside_requester_flush(FarsideRequester *s)
+bool farside_requester_flush(FarsideRequester *s, bool is_device)
 {
     Read r = {.length = 0};
+    FarsideWaiting w;
 
-    if (!may_read(s, 0, 0)) {
+    if (!begin_wait(s, 0, 0, is_device, &w)) {
         return false;
     }
     begin_read(s, NULL, 0, &r);
-    return end_read(s, 0, &r, deadline_from_now(s));
+    end_reads(s, 0, &r, 1, &w);
+    return r.ok;
 }
 
-bool farside_requester_wait(FarsideRequester *s)
+/*
+ * A posted request waits while the peer does not read, as it would wait for
+ * credits on a real link. But it does not wait for ever.
+ */
+bool farside_requester_wait(FarsideRequester *s, bool is_device)
 {
-    int64_t deadline;
+    FarsideWaiting w;
+    bool in_time = true;
 
     if (!farside_peer_is_full(s->peer)) {
-        s->stalled = false;
         return true;
     }
-    /*
-     * A posted request waits while the peer does not read, as it would wait for
-     * credits on a real link. But it does not wait for ever: after one
-     * time-out, no request waits until the peer reads again.
-     */
-    if (depth < DEPTH_MAX) {
-        deadline = deadline_from_now(s);
-        depth++;
-        while (farside_peer_is_full(s->peer) &&
-               farside_peer_link_is_up(s->peer) && !s->stalled) {
-            farside_link_serve(deadline);
-            s->stalled = farside_time_now() >= deadline;
-        }
-        depth--;
-    }
-    if (farside_peer_is_full(s->peer)) {
+    if (!farside_wait_begin(s->wait, &w, is_device)) {
         return false;
     }
-    s->stalled = false;
-    return true;
+    while (farside_peer_is_full(s->peer) &&
+           farside_peer_link_is_up(s->peer) && in_time) {
+        in_time = farside_wait_serve(&w);
+    }
+    farside_wait_end(s->wait, &w,
+                     !farside_peer_is_full(s->peer) ||
+                         !farside_peer_link_is_up(s->peer));
+    return !farside_peer_is_full(s->peer);
 }
 
 void farside_requester_write(FarsideRequester *s, const FarsideNear *near,
@@ -355,7 +348,8 @@ void farside_requester_write(FarsideRequester *s, const FarsideNear *near,
 {
     /* The link may go down during the wait. */
     if (farside_peer_link_is_up(s->peer) && may_cross(s, address) &&
-        farside_requester_wait(s) && farside_peer_link_is_up(s->peer)) {
+        farside_requester_wait(s, near->is_device) &&
+        farside_peer_link_is_up(s->peer)) {
         farside_peer_send_write(s->peer, near, address, value, size, hops);
     }
 }
@@ -392,7 +386,6 @@ bool farside_requester_on_completion(FarsideRequester *s,
 void farside_requester_peer_gone(FarsideRequester *s)
 {
     farside_requester_link_down(s);
-    s->stalled = false;
 }
 
 uint64_t farside_requester_unsupported(const FarsideRequester *s)
@@ -401,13 +394,15 @@ uint64_t farside_requester_unsupported(const FarsideRequester *s)
 }
 
 FarsideRequester *farside_requester_new(const FarsideConfig *config,
-                                        PCIDevice *pci, FarsidePeer *peer)
+                                        PCIDevice *pci, FarsidePeer *peer,
+                                        FarsideWait *wait)
 {
     FarsideRequester *s = g_new0(FarsideRequester, 1);
 
     s->config = config;
     s->pci = pci;
     s->peer = peer;
+    s->wait = wait;
     QTAILQ_INIT(&s->reads);
     QTAILQ_INIT(&s->fetchings);
     QTAILQ_INIT(&s->over);

@@ -3,20 +3,23 @@
  * The device as Requester: memory requests to the peer, for accesses to windows
  * that do not lead to the peer's RAM.
  *
- * A read waits for its completion under the big lock. Meanwhile it serves the
- * peers of all links. Otherwise two hosts that read from each other would
- * deadlock, which PCI Express forbids.
+ * A read waits for its completion under the big lock (farside_wait.h). Meanwhile
+ * it serves the peers of all links. Otherwise two hosts that read from each
+ * other would deadlock, which PCI Express forbids. While the peer is silent, a
+ * read fails at once.
  */
 #ifndef FARSIDE_REQUESTER_H
 #define FARSIDE_REQUESTER_H
 
 #include "farside_peer.h"
+#include "farside_wait.h"
 
 typedef struct FarsideRequester FarsideRequester;
 
 /* The parameters are borrowed. */
 FarsideRequester *farside_requester_new(const FarsideConfig *config,
-                                        PCIDevice *pci, FarsidePeer *peer);
+                                        PCIDevice *pci, FarsidePeer *peer,
+                                        FarsideWait *wait);
 void farside_requester_free(FarsideRequester *s);
 
 /*
@@ -64,14 +67,14 @@ void farside_requester_cancel(FarsideFetching *fetching);
 void farside_requester_link_down(FarsideRequester *s);
 /*
  * Waits until the peer has done all earlier writes, by a read of 0 bytes. False
- * if it does not answer.
+ * if it does not answer. @is_device is that of farside_wait_begin().
  */
-bool farside_requester_flush(FarsideRequester *s);
+bool farside_requester_flush(FarsideRequester *s, bool is_device);
 /*
  * Called before the guest causes a message: waits while the queue to the peer
  * is full. Returns false if the message must be dropped.
  */
-bool farside_requester_wait(FarsideRequester *s);
+bool farside_requester_wait(FarsideRequester *s, bool is_device);
 
 /* Returns false if the peer must not send this message. */
 bool farside_requester_on_completion(FarsideRequester *s,

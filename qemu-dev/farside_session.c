@@ -266,6 +266,7 @@ static void link_closed(void *opaque)
     farside_peer_vanish(s->parts->peer);
     farside_completer_peer_gone(s->parts->completer);
     farside_requester_peer_gone(s->parts->requester);
+    farside_wait_forget(s->parts->wait);
     farside_peer_update(s->parts->peer);
     farside_ctrl_peer_reset(s->parts->ctrl);
     farside_windows_forget_ram(s->parts->windows);
@@ -279,10 +280,18 @@ static AddressSpace *link_bus(void *opaque)
     return pci_get_address_space(s->pci);
 }
 
+static void link_heard(void *opaque)
+{
+    FarsideSession *s = opaque;
+
+    farside_wait_heard(s->parts->wait);
+}
+
 static void link_drained(void *opaque)
 {
     FarsideSession *s = opaque;
 
+    farside_wait_heard(s->parts->wait);
     farside_peer_drained(s->parts->peer);
 }
 
@@ -295,6 +304,7 @@ static const FarsideLinkOps link_ops = {
     .check = link_check,
     .established = link_established,
     .closed = link_closed,
+    .heard = link_heard,
     .drained = link_drained,
 };
 

@@ -19,6 +19,7 @@
 typedef struct FarsideParts {
     FarsideRecorder *recorder;
     FarsidePeer *peer;
+    FarsideWait *wait;
     FarsideMemory *memory;
     FarsideRequester *requester;
     FarsideWindows *windows;

@@ -183,7 +183,7 @@ static void translate_mirrored(Window *w, const Map *map, uint64_t target,
     }
     perm = farside_mirror_find(s->mirror, target, &page);
     if ((perm & flag) != flag && is_locked) {
-        is_known = farside_requester_flush(s->requester);
+        is_known = farside_requester_flush(s->requester, true);
         perm = farside_mirror_find(s->mirror, target, &page);
     }
     if ((perm & flag) != flag || !map_is_ram(map, page, PAGE_MASK_4K + 1)) {
@@ -191,7 +191,7 @@ static void translate_mirrored(Window *w, const Map *map, uint64_t target,
         return;
     }
     if (s->behind && is_locked) {
-        if (!farside_requester_flush(s->requester)) {
+        if (!farside_requester_flush(s->requester, true)) {
             return;
         }
         s->behind = false;
@@ -325,8 +325,10 @@ static FarsideNear near_of(const Window *w, hwaddr offset, MemTxAttrs attrs)
         .window = w->index,
         .offset = offset,
         .requester_id = farside_origin_take(own),
-        .is_cpu = current_cpu && !attrs.unspecified,
+        .is_device = farside_wait_is_device(attrs),
     };
+
+    near.is_cpu = current_cpu && !near.is_device;
 
     if (farside_time()) {
         near.is_cpu = farside_time()->is_cpu(&near.device);
@@ -344,7 +346,7 @@ static bool window_read(Window *w, const FarsideNear *near, unsigned size,
     uint64_t target, left;
 
     *ret_value = UINT64_MAX;
-    if (!map_resolve(map, w->index, near->offset, &target, &left) ||
+    if (!map || !map_resolve(map, w->index, near->offset, &target, &left) ||
         left < size) {
         return false;
     }
@@ -367,6 +369,9 @@ static MemTxResult forward_read(void *opaque, hwaddr offset, uint64_t *value,
     Window *w = opaque;
     FarsideNear near = near_of(w, offset, attrs);
 
+    if (near.is_cpu) {
+        farside_wait_yield();
+    }
     if (!window_read(w, &near, size, value) && !near.is_cpu) {
         return MEMTX_DECODE_ERROR;
     }
@@ -380,14 +385,20 @@ static MemTxResult forward_write(void *opaque, hwaddr offset, uint64_t value,
     Window *w = opaque;
     FarsideNear near = near_of(w, offset, attrs);
     uint64_t target, left;
+    const Map *map;
 
-    if (map_resolve(w->windows->map, w->index, offset, &target, &left) &&
+    if (near.is_cpu) {
+        farside_wait_yield();
+    }
+    /* While the lock was released, the device may have been unplugged. */
+    map = w->windows->map;
+    if (map && map_resolve(map, w->index, offset, &target, &left) &&
         left >= size) {
         farside_fetch_drop(w->windows->fetch);
         farside_requester_write(w->windows->requester, &near, target, value,
                                 size);
         if (w->windows->write_through) {
-            farside_requester_flush(w->windows->requester);
+            farside_requester_flush(w->windows->requester, near.is_device);
         }
     }
     return MEMTX_OK;
@@ -403,7 +414,7 @@ static const MemoryRegionOps forward_ops = {
 
 /* DMA of drives in a timed cluster */
 
-static bool dma_owns(const MemoryRegion *mr)
+bool farside_windows_forward(const MemoryRegion *mr)
 {
     return mr->ops == &forward_ops;
 }
@@ -425,7 +436,7 @@ static FarsideFetching *dma_fetch(MemoryRegion *mr, hwaddr offset, void *data,
 }
 
 static const FarsideTimeWindows time_windows = {
-    .owns = dma_owns,
+    .owns = farside_windows_forward,
     .fetch = dma_fetch,
     .cancel = farside_requester_cancel,
 };
@@ -584,7 +595,7 @@ static void trace_flushed(void *opaque, uint32_t number)
 void farside_windows_end_trace(FarsideWindows *s)
 {
     s->write_through = true;
-    farside_requester_flush(s->requester);
+    farside_requester_flush(s->requester, false);
 }
 
 void farside_windows_trace_changed(FarsideWindows *s)

@@ -51,6 +51,8 @@ void farside_windows_free(FarsideWindows *s);
 
 /* True if @mr is the region of a window's BAR, of any device. */
 bool farside_windows_own(MemoryRegion *mr);
+/* True if accesses to @mr are requests to the peer of some device. */
+bool farside_windows_forward(const MemoryRegion *mr);
 /*
  * True if a request with the Requester ID @id may enter the window with the
  * region @mr. Otherwise the request is counted and logged. May run without the

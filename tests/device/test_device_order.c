@@ -458,7 +458,6 @@ END_TEST
 START_TEST(a_device_that_is_not_answered_goes_on)
 {
     uint32_t tail = 2;
-    unsigned i;
     Completion c;
     gint64 begin = g_get_monotonic_time();
 
@@ -466,15 +465,23 @@ START_TEST(a_device_that_is_not_answered_goes_on)
     receive_read(peer);
     send_write(peer, NVME_SQ0, &tail, 4);
     send_read(peer, NVME_CSTS, 4, 3);
-    /* The controller's other reads time out, too; then the peer is served. */
-    for (i = 1; i < 8; i++) {
-        receive_read(peer);
-    }
+    /* The controller's other reads fail at once; then the peer is served. */
     c = receive_completion(peer);
     ck_assert_uint_eq(c.head.tag, 3);
-    ck_assert_int_ge(g_get_monotonic_time() - begin, 8 * TIMEOUT_MS * 900);
+    ck_assert_int_ge(g_get_monotonic_time() - begin, TIMEOUT_MS * 900);
 }
 END_TEST
+
+/* Ends the silence of the far end. */
+static void be_heard(void)
+{
+    struct farside_wire_doorbell bell = {.bits = 1};
+
+    rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
+    /* The registers' block shows the doorbell when QEMU has read it. */
+    rig_wait_for(rig, DBMSG + 0x1010, 8, 1);
+    rig_write(rig, DBMSG + 0x1010, 8, 1);
+}
 
 /* A completion that comes too late is ignored. */
 START_TEST(a_late_answer_is_not_that_of_another)
@@ -488,6 +495,7 @@ START_TEST(a_late_answer_is_not_that_of_another)
     rig_read_begin(rig, RIG_BAR2, 4);
     late = receive_read(peer);
     ck_assert_uint_eq(rig_read_end(rig), ALL_ONES);
+    be_heard();
     rig_read_begin(rig, RIG_BAR2, 4);
     read = receive_read(peer);
     ck_assert_uint_ne(read.tag, late.tag);
@@ -777,16 +785,21 @@ END_TEST
  */
 #define KNOWN 0x1000u
 
-static void receive_flush_and_write(unsigned offset)
+static void receive_write(unsigned offset)
 {
     const struct farside_wire_write *w;
     const RigMessage *m;
 
-    ck_assert_uint_eq(receive_read(peer).length, 0);
     m = rig_peer_receive_any(peer);
     ck_assert_uint_eq(m->head.type, FARSIDE_WIRE_WRITE);
     w = (const void *)m->body;
     ck_assert_uint_eq(w->address, 0xf0000000 + offset);
+}
+
+static void receive_flush_and_write(unsigned offset)
+{
+    ck_assert_uint_eq(receive_read(peer).length, 0);
+    receive_write(offset);
 }
 
 START_TEST(nothing_overtakes_a_write_that_is_dropped)
@@ -804,9 +817,16 @@ START_TEST(nothing_overtakes_a_write_that_is_dropped)
     ck_assert_uint_eq(ram[0], 1);
     dma_write(RIG_BAR2 + KNOWN + 0x1000, 8, 2);
     receive_flush_and_write(KNOWN + 0x1000);
+    /* The far end is silent, so nobody asks it again. */
+    dma_write(RIG_BAR2 + KNOWN, 8, 3);
+    receive_write(KNOWN);
+    ck_assert_uint_eq(ram[0], 1);
+    /* It is heard, but does not answer. */
+    be_heard();
     dma_write(RIG_BAR2 + KNOWN, 8, 3);
     receive_flush_and_write(KNOWN);
     ck_assert_uint_eq(ram[0], 1);
+    be_heard();
     /* The far end answers: its memory is accessed directly again. */
     rig_read_begin(rig, RIG_BAR2 + KNOWN, 4);
     read = receive_read(peer);
