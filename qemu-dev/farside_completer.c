@@ -47,6 +47,7 @@ struct FarsideCompleter {
     uint64_t unsupported; /* see farside_completer_unsupported() */
     GQueue deferred; /* of Deferred */
     size_t deferred_bytes;
+    unsigned deferred_posted; /* all of them but READs */
     QEMUBH *deferred_bh;
     Notifier idle;
     bool serves_deferred;
@@ -302,11 +303,16 @@ static bool is_held_up(FarsideCompleter *s, unsigned type, const void *body)
     return !harmless_region(s, address, size, is_write, &offset);
 }
 
-/* True if the request cannot be served now, or must not pass a deferred one. */
+/*
+ * True if the request cannot be served now, or must not pass a deferred one. No
+ * request passes a posted one, but for a read of other memory. All may pass a
+ * read: posted requests have to, so that nobody waits for each other (PCIe 5.0
+ * s2.4.1).
+ */
 static bool has_to_wait(FarsideCompleter *s, unsigned type, const void *body)
 {
     const struct farside_wire_read *read = body;
-    bool behind = !g_queue_is_empty(&s->deferred);
+    bool behind = s->deferred_posted > 0;
 
     /* A read of 0 bytes waits for all earlier writes. */
     if (behind && (type != FARSIDE_WIRE_READ || read->length == 0 ||
@@ -421,6 +427,7 @@ bool farside_completer_on_request(FarsideCompleter *s,
     memcpy(d->body, m->body, m->size);
     g_queue_push_tail(&s->deferred, d);
     s->deferred_bytes += sizeof(*d) + m->size;
+    s->deferred_posted += d->type != FARSIDE_WIRE_READ;
     qemu_bh_schedule(s->deferred_bh);
     hold_link(s);
     return true;
@@ -432,6 +439,7 @@ static Deferred *deferred_pop(FarsideCompleter *s)
 
     if (d) {
         s->deferred_bytes -= sizeof(*d) + d->size;
+        s->deferred_posted -= d->type != FARSIDE_WIRE_READ;
         hold_link(s);
     }
     return d;

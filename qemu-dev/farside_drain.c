@@ -3,7 +3,7 @@
 #include "qemu/main-loop.h"
 #include "block/aio.h"
 #include "block/block.h"
-#include "hw/qdev-core.h"
+#include "hw/pci/pci.h"
 #include "sysemu/reset.h"
 #include "farside_drain.h"
 #include "farside_requester.h"
@@ -14,14 +14,31 @@
  */
 #define ROUNDS_MAX 100000
 
+/* NVM Express 1.4 s3.1: CC, in which EN is bit 0, and NSSR */
+#define REG_CC   0x14
+#define REG_NSSR 0x20
+
 /* NULL: QEMU has no such controller, or it is not covered yet. */
 static DeviceReset reset_controller;
+static void (*realize_controller)(PCIDevice *pci, Error **errp);
+static PCIUnregisterFunc *exit_controller;
+/* The registers of all controllers, as they are now, and as QEMU made them */
+static MemoryRegionOps registers;
+static const MemoryRegionOps *registers_of_qemu;
+
+static bool is_on;
+
+bool farside_drain_is_on(void)
+{
+    return is_on;
+}
 
 static void drain(void)
 {
     AioContext *context = qemu_get_aio_context();
     unsigned i;
 
+    is_on = true;
     /*
      * The bottom half that runs between two drains wakes the requests that wait
      * for the bounce buffer.
@@ -32,6 +49,7 @@ static void drain(void)
             break;
         }
     }
+    is_on = false;
 }
 
 /*
@@ -52,6 +70,49 @@ static void drain_controller(DeviceState *device)
     reset_controller(device);
 }
 
+static void drain_before_exit(PCIDevice *pci)
+{
+    drain();
+    exit_controller(pci);
+}
+
+/* A controller that is switched off frees its queues, too. */
+static void drain_before_write(void *opaque, hwaddr offset, uint64_t value,
+                               unsigned size)
+{
+    if ((offset == REG_CC && !(value & 1)) || offset == REG_NSSR) {
+        drain();
+    }
+    registers_of_qemu->write(opaque, offset, value, size);
+}
+
+static int watch_controller(Object *controller, void *opaque)
+{
+    Object *object;
+    MemoryRegion *mr;
+
+    if (!object_dynamic_cast(controller, "nvme")) {
+        return 0;
+    }
+    object = object_resolve_path_component(controller, "nvme[0]");
+    mr = object ? MEMORY_REGION(object) : NULL;
+    if (!mr || mr->ops == &registers) {
+        return 0;
+    }
+    /* The same for all controllers */
+    registers_of_qemu = mr->ops;
+    registers = *mr->ops;
+    registers.write = drain_before_write;
+    mr->ops = &registers;
+    return 0;
+}
+
+static void realize_and_watch(PCIDevice *pci, Error **errp)
+{
+    realize_controller(pci, errp);
+    watch_controller(OBJECT(pci), NULL);
+}
+
 void farside_drain_start(void)
 {
     qemu_register_reset(drain_machine, NULL);
@@ -65,5 +126,11 @@ void farside_drain_controllers(void)
     if (controller && !reset_controller) {
         reset_controller = controller->reset;
         controller->reset = drain_controller;
+        realize_controller = PCI_DEVICE_CLASS(class)->realize;
+        PCI_DEVICE_CLASS(class)->realize = realize_and_watch;
+        exit_controller = PCI_DEVICE_CLASS(class)->exit;
+        PCI_DEVICE_CLASS(class)->exit = drain_before_exit;
+        object_child_foreach_recursive(object_get_root(), watch_controller,
+                                       NULL);
     }
 }

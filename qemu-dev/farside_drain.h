@@ -6,7 +6,8 @@
  * queues. But a request whose data lie behind a window may wait for QEMU's one
  * bounce buffer, and the drive does not count such a request as under way. It
  * would complete after its queue is gone, and QEMU would crash. So before the
- * machine or such a controller is reset, all requests are brought to their end.
+ * machine or such a controller is reset, switched off or unplugged, all requests
+ * are brought to their end.
  */
 #ifndef FARSIDE_DRAIN_H
 #define FARSIDE_DRAIN_H
@@ -17,9 +18,13 @@
  */
 void farside_drain_start(void);
 
+/* True while requests are brought to their end: no device begins new work. */
+bool farside_drain_is_on(void);
+
 /*
- * Covers a Function Level Reset of a controller. Called when all classes of
- * QEMU are registered, any number of times.
+ * Covers all controllers: their resets, their unplugging, and registers that
+ * switch them off. Called when all classes of QEMU are registered, any number
+ * of times.
  */
 void farside_drain_controllers(void);
 

@@ -5,6 +5,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
 #include "hw/pci/msix.h"
+#include "farside_drain.h"
 #include "farside_gpu_queue.h"
 #include "farside_time.h"
 
@@ -291,12 +292,14 @@ static void turn(FarsideGpuQueues *s, Queue *q)
 static void run(void *opaque)
 {
     FarsideGpuQueues *s = opaque;
-    PCIDevice *pci = s->pci;
     int64_t start = now(s), taken;
     unsigned i;
 
-    /* A peer's request during DMA may remove a virtual function. */
-    object_ref(OBJECT(pci));
+    if (farside_drain_is_on() && s->pause) {
+        /* Otherwise the drain would last until all commands are done. */
+        timer_mod(s->pause, start + TURN_NS);
+        return;
+    }
     for (i = 0; i < GPU_QUEUE_COUNT; i++) {
         turn(s, &s->queue[i]);
     }
@@ -306,7 +309,6 @@ static void run(void *opaque)
     } else if (ready_queues(s)) {
         timer_mod(s->pause, start + taken + MIN(taken, PAUSE_MAX_NS));
     }
-    object_unref(OBJECT(pci));
 }
 
 /* Starts the queues, unless they are about to start. */

@@ -672,6 +672,13 @@ static bool receive_any(RigPeer *peer)
     return true;
 }
 
+bool rig_peer_poll(RigPeer *peer, int ms)
+{
+    struct pollfd pfd = {.fd = peer->fd, .events = POLLIN};
+
+    return poll(&pfd, 1, ms) == 1;
+}
+
 const RigMessage *rig_peer_receive_any(RigPeer *peer)
 {
     if (!receive_any(peer)) {

@@ -141,6 +141,8 @@ void rig_peer_send_raw(RigPeer *peer, const void *bytes, size_t size,
  */
 bool rig_peer_exchange(RigPeer *peer, const void *bytes, size_t size,
                        const int *fds, unsigned fd_count);
+/* True if the device has sent something, or does within @ms. */
+bool rig_peer_poll(RigPeer *peer, int ms);
 /* The next message. Fails if there is none for 5 s. */
 const RigMessage *rig_peer_receive_any(RigPeer *peer);
 /* The next message of @type. Drops the others before it. */
