@@ -16,6 +16,12 @@
 /* Below this address, firmware switches RAM on and off while it boots. */
 #define OWN_RAM_START (1 * MiB)
 
+/*
+ * A guest may map all addresses at once, to any. The peer gets to know mappings
+ * of up to this many bytes: they take 1024 notices.
+ */
+#define MAP_TOLD_MAX (1 * TiB)
+
 /* A region of RAM that the peer may map */
 typedef struct {
     uint64_t address;
@@ -128,6 +134,22 @@ static void wait_noted(CPUState *cpu, run_on_cpu_data data)
     object_unref(OBJECT(s->pci));
 }
 
+/* Sends a notice in parts that the wire has room for; size 0: 2^64 bytes. */
+static void send_notice(FarsideMemory *s, struct farside_wire_notice m)
+{
+    uint64_t most = m.perm ? FARSIDE_WIRE_NOTICE_MAP_MAX : 1ull << 63;
+    struct farside_wire_notice part;
+
+    do {
+        part = m;
+        part.size = m.size - 1 < most ? m.size : most;
+        farside_peer_send_notice(s->peer, &part);
+        m.address += part.size;
+        m.target += m.perm ? part.size : 0;
+        m.size -= part.size;
+    } while (m.size);
+}
+
 static void iommu_changed(IOMMUNotifier *notifier, IOMMUTLBEntry *entry)
 {
     Watch *w = container_of(notifier, Watch, notifier);
@@ -141,21 +163,18 @@ static void iommu_changed(IOMMUNotifier *notifier, IOMMUTLBEntry *entry)
     if (!s->mirrored) {
         return;
     }
-    if (m.perm && entry->target_as == &address_space_memory) {
+    /* Up to the end of all addresses; 0 is 2^64. */
+    if (m.address + (m.size - 1) < m.address) {
+        m.size = -m.address;
+    }
+    /* The peer forwards what it does not know, so not all must be told. */
+    if (m.perm && entry->target_as == &address_space_memory &&
+        entry->addr_mask < MAP_TOLD_MAX) {
         m.target = entry->translated_addr & ~entry->addr_mask;
-        for (; m.size > FARSIDE_WIRE_NOTICE_MAP_MAX;
-             m.size -= FARSIDE_WIRE_NOTICE_MAP_MAX) {
-            struct farside_wire_notice part = m;
-
-            part.size = FARSIDE_WIRE_NOTICE_MAP_MAX;
-            farside_peer_send_notice(s->peer, &part);
-            m.address += part.size;
-            m.target += part.size;
-        }
     } else {
         m.perm = 0;
     }
-    farside_peer_send_notice(s->peer, &m);
+    send_notice(s, m);
     if (current_cpu && s->waiter != current_cpu) {
         s->waiter = current_cpu;
         object_ref(OBJECT(s->pci));

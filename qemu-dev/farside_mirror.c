@@ -16,16 +16,20 @@
 #define PAGE_BITS 12
 #define ADDRESS_BITS (PAGE_BITS + 3 * LEVEL_BITS)
 #define PERM_MASK 3ull
+#define TARGET_MAX (1ull << 52)
 
 /* Leaves of one peer, 32 KiB each: a peer must not use up all memory. */
 #define LEAVES_MAX 2048
 
+/* @used: pages that have a translation; only the writer needs it. */
 typedef struct {
     uint64_t entry[ENTRIES];
+    unsigned used;
 } Leaf;
 
 typedef struct {
     Leaf *leaf[ENTRIES];
+    uint64_t used;
 } Middle;
 
 typedef struct {
@@ -106,47 +110,89 @@ static Leaf *leaf_of(FarsideMirror *s, uint64_t page, bool make)
     return middle->leaf[j];
 }
 
-/* The number of pages from @page to the end of what has no leaf for sure. */
-static uint64_t absent_pages(const FarsideMirror *s, uint64_t page)
+/*
+ * Sets @leaf's entry of @page, which is below @middle. In this way each page
+ * that is unmapped was mapped before, so unmapping costs no more than mapping,
+ * however large the notices are.
+ */
+static void set_entry(Middle *middle, Leaf *leaf, uint64_t page, uint64_t value)
 {
-    uint64_t step = ENTRIES;
+    uint64_t *entry = &leaf->entry[index_of(page, 0)];
+    int change = (value != 0) - (*entry != 0);
 
-    if (!s->root || !s->root->middle[index_of(page, 2)]) {
-        step *= ENTRIES;
+    leaf->used += change;
+    middle->used += change;
+    qatomic_set(entry, value);
+}
+
+/* The number of pages from @page to the end of those that one table has. */
+static uint64_t pages_left(uint64_t page, unsigned level)
+{
+    uint64_t span = 1ull << (level * LEVEL_BITS);
+
+    return span - page % span;
+}
+
+static void map(FarsideMirror *s, uint64_t page, uint64_t end, uint64_t entry)
+{
+    Leaf *leaf;
+
+    while (page < end) {
+        leaf = leaf_of(s, page, true);
+        if (!leaf) {
+            entry += pages_left(page, 1) << PAGE_BITS;
+            page += pages_left(page, 1);
+            continue;
+        }
+        do {
+            set_entry(s->root->middle[index_of(page, 2)], leaf, page, entry);
+            page++;
+            entry += 1ull << PAGE_BITS;
+        } while (page < end && index_of(page, 0));
     }
-    return step - page % step;
+}
+
+static void unmap(FarsideMirror *s, uint64_t page, uint64_t end)
+{
+    Middle *middle;
+    Leaf *leaf;
+
+    while (page < end && s->root) {
+        middle = s->root->middle[index_of(page, 2)];
+        if (!middle || !middle->used) {
+            page += pages_left(page, 2);
+            continue;
+        }
+        leaf = middle->leaf[index_of(page, 1)];
+        if (!leaf || !leaf->used) {
+            page += pages_left(page, 1);
+            continue;
+        }
+        set_entry(middle, leaf, page, 0);
+        page++;
+    }
 }
 
 bool farside_mirror_apply(FarsideMirror *s,
                           const struct farside_wire_notice *notice)
 {
+    uint64_t pages = notice->size >> PAGE_BITS;
     uint64_t page = notice->address >> PAGE_BITS;
-    uint64_t end = page + (notice->size >> PAGE_BITS);
-    uint64_t target = notice->target, step;
-    Leaf *leaf;
+    uint64_t end = page + pages;
 
     if ((notice->address | notice->size | notice->target) &
             MAKE_64BIT_MASK(0, PAGE_BITS) ||
-        notice->size == 0 || notice->size > 1ull << ADDRESS_BITS ||
-        notice->address > (1ull << ADDRESS_BITS) - notice->size ||
-        notice->perm > PERM_MASK || notice->target > 1ull << 52 ||
+        pages == 0 || notice->perm > PERM_MASK ||
+        end > 1ull << (64 - PAGE_BITS) ||
         (notice->perm && notice->size > FARSIDE_WIRE_NOTICE_MAP_MAX)) {
         return false;
     }
-    while (page < end) {
-        leaf = leaf_of(s, page, notice->perm != 0);
-        if (!leaf) {
-            step = absent_pages(s, page);
-            page += step;
-            target += step << PAGE_BITS;
-            continue;
-        }
-        do {
-            qatomic_set(&leaf->entry[index_of(page, 0)],
-                        notice->perm ? target | notice->perm : 0);
-            page++;
-            target += 1ull << PAGE_BITS;
-        } while (page < end && index_of(page, 0));
+    end = MIN(end, 1ull << (ADDRESS_BITS - PAGE_BITS));
+    /* No RAM is above that. */
+    if (notice->perm && notice->target <= TARGET_MAX - notice->size) {
+        map(s, page, end, notice->target | notice->perm);
+    } else {
+        unmap(s, page, end);
     }
     return true;
 }

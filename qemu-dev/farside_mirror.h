@@ -24,7 +24,8 @@ void farside_mirror_free(FarsideMirror *s);
 void farside_mirror_clear(FarsideMirror *s);
 /*
  * Does what @notice says. Returns false if no peer may send it. A translation
- * that finds no room is left out.
+ * that finds no room is left out, as is one of an address, or to one, that is
+ * too high for this table.
  */
 bool farside_mirror_apply(FarsideMirror *s,
                           const struct farside_wire_notice *notice);

@@ -113,6 +113,7 @@ static bool notice_joins(struct farside_wire_notice *last,
                          const struct farside_wire_notice *m)
 {
     if (last->perm != m->perm || last->address + last->size != m->address ||
+        last->size + m->size < m->size || m->address == 0 ||
         (m->perm && (last->target + last->size != m->target ||
                      last->size + m->size > FARSIDE_WIRE_NOTICE_MAP_MAX))) {
         return false;

@@ -135,6 +135,80 @@ START_TEST(notices_are_acknowledged)
 }
 END_TEST
 
+static void receive_noted(uint32_t number)
+{
+    struct farside_wire_noted noted;
+
+    memcpy(&noted, rig_peer_receive(peer, FARSIDE_WIRE_NOTED)->body,
+           sizeof(noted));
+    ck_assert_uint_eq(noted.number, number);
+}
+
+/* A guest with 64-bit addresses: none of these ends the connection. */
+START_TEST(notices_of_high_addresses_are_taken)
+{
+    const struct farside_wire_notice notices[] = {
+        {.address = 1ull << 48, .target = MIB, .size = 4096, .perm = 3},
+        {.address = -4096ull, .target = MIB, .size = 4096, .perm = 3},
+        {.address = 4096, .target = 1ull << 53, .size = 4096, .perm = 3},
+        {.address = 8192, .target = -4096ull, .size = 4096, .perm = 3},
+        {.address = (1ull << 48) - 4096, .size = 8192},
+        {.address = 0, .size = 1ull << 63},
+        {.address = 1ull << 63, .size = 1ull << 63},
+    };
+    unsigned i;
+
+    far_end_connect();
+    for (i = 0; i < G_N_ELEMENTS(notices); i++) {
+        rig_peer_notice(peer, i + 1, &notices[i]);
+    }
+    for (i = 5; i <= G_N_ELEMENTS(notices); i++) {
+        receive_noted(i);
+    }
+}
+END_TEST
+
+#define SPREAD 2048
+
+/*
+ * Pages far from each other make the receiver's table large. The time for
+ * notices that unmap everything does not depend on that: 64 messages are many
+ * times slower if each notice walks through the whole table.
+ */
+START_TEST(unmapping_everything_is_quick)
+{
+    struct {
+        struct farside_wire_notices head;
+        struct farside_wire_notice notice[FARSIDE_WIRE_NOTICES_MAX];
+    } m = {.head = {.number = 0}};
+    gint64 begin;
+    unsigned i;
+
+    far_end_connect();
+    for (i = 0; i < SPREAD; i++) {
+        struct farside_wire_notice *n = &m.notice[i % 128];
+
+        *n = (struct farside_wire_notice){
+            .address = (uint64_t)i << 37, .size = 4096, .perm = 3};
+        if (i % 128 == 127) {
+            m.head.number++;
+            m.head.count = 128;
+            rig_peer_send(peer, FARSIDE_WIRE_NOTICES, &m, sizeof(m));
+        }
+    }
+    for (i = 0; i < 128; i++) {
+        m.notice[i] = (struct farside_wire_notice){.size = 1ull << 48};
+    }
+    begin = g_get_monotonic_time();
+    for (i = 0; i < 4; i++) {
+        m.head.number++;
+        rig_peer_send(peer, FARSIDE_WIRE_NOTICES, &m, sizeof(m));
+        receive_noted(m.head.number);
+    }
+    ck_assert_int_lt(g_get_monotonic_time() - begin, G_USEC_PER_SEC);
+}
+END_TEST
+
 START_TEST(doorbells_cross_both_ways)
 {
     struct farside_wire_doorbell bell;
@@ -743,6 +817,8 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, translated_memory_is_said_to_be);
     tcase_add_test(tcase, memory_without_notices_is_not_announced);
     tcase_add_test(tcase, notices_are_acknowledged);
+    tcase_add_test(tcase, notices_of_high_addresses_are_taken);
+    tcase_add_test(tcase, unmapping_everything_is_quick);
     tcase_add_test(tcase, doorbells_cross_both_ways);
     tcase_add_test(tcase, messages_follow_the_map);
     tcase_add_test(tcase, a_message_needs_no_link);
