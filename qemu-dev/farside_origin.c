@@ -14,6 +14,7 @@
 #include "farside_windows.h"
 
 #define TYPE_FARSIDE_ORIGIN "farside-origin"
+#define TYPE_FARSIDE_ORIGIN_FUNCTION "farside-origin-function"
 
 /* Addresses of interrupt messages */
 #define INTERRUPTS ((uint64_t)0xfee00000)
@@ -32,8 +33,14 @@ typedef struct Root {
     QLIST_ENTRY(Root) next;
 } Root;
 
-/* A function. Lives as long as the machine, as the bus's functions may. */
-typedef struct Function {
+/*
+ * A function. It is a child of its bus, so it goes with the bus, when a bridge
+ * is unplugged.
+ */
+OBJECT_DECLARE_SIMPLE_TYPE(Function, FARSIDE_ORIGIN_FUNCTION)
+
+struct Function {
+    Object parent_obj;
     PCIBus *bus;
     int devfn;
     AddressSpace *below; /* the function's address space without the check */
@@ -43,15 +50,16 @@ typedef struct Function {
     MemoryRegion messages_root;
     AddressSpace messages_as;
     QLIST_ENTRY(Function) next;
-} Function;
+};
 
 static bool checks_interrupts;
 
 /*
- * The function whose access this thread translates; NULL: none. Translation and
- * access follow each other in one thread.
+ * The ID of the function whose access this thread translates; NO_ORIGIN: none.
+ * Translation and access follow each other in one thread.
  */
-static __thread const Function *origin;
+#define NO_ORIGIN -1
+static __thread int origin = NO_ORIGIN;
 
 static QLIST_HEAD(, Root) roots = QLIST_HEAD_INITIALIZER(roots);
 static QLIST_HEAD(, Function) functions = QLIST_HEAD_INITIALIZER(functions);
@@ -63,15 +71,15 @@ static uint16_t id_of(const Function *f)
 
 uint16_t farside_origin_take(uint16_t other)
 {
-    const Function *f = origin;
+    int id = origin;
 
-    origin = NULL;
-    return f ? id_of(f) : other;
+    origin = NO_ORIGIN;
+    return id == NO_ORIGIN ? other : id;
 }
 
 void farside_origin_forget(void)
 {
-    origin = NULL;
+    origin = NO_ORIGIN;
     if (farside_time()) {
         farside_time()->from(NULL);
     }
@@ -131,8 +139,8 @@ static const MemoryRegionOps message_ops = {
 
 static void messages_init(Function *f, const char *name)
 {
-    memory_region_init(&f->messages_root, OBJECT(f->bus), name, UINT64_MAX);
-    memory_region_init_io(&f->messages, OBJECT(f->bus), &message_ops, f, name,
+    memory_region_init(&f->messages_root, OBJECT(f), name, UINT64_MAX);
+    memory_region_init_io(&f->messages, OBJECT(f), &message_ops, f, name,
                           INTERRUPTS_SIZE);
     memory_region_add_subregion(&f->messages_root, INTERRUPTS, &f->messages);
     address_space_init(&f->messages_as, &f->messages_root, name);
@@ -214,7 +222,7 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
             if (inner && !farside_windows_admit(found.mr, id)) {
                 entry.perm = IOMMU_NONE;
             }
-            origin = inner ? f : origin;
+            origin = inner ? id : origin;
             if (inner && farside_time() && f->bus->devices[f->devfn]) {
                 farside_time()->from(DEVICE(f->bus->devices[f->devfn])->id);
             }
@@ -279,18 +287,47 @@ static AddressSpace *origin_address_space(PCIBus *bus, void *opaque, int devfn)
             return &f->as;
         }
     }
-    f = g_new0(Function, 1);
+    f = FARSIDE_ORIGIN_FUNCTION(object_new(TYPE_FARSIDE_ORIGIN_FUNCTION));
+    object_property_add_child(OBJECT(bus), TYPE_FARSIDE_ORIGIN_FUNCTION "[*]",
+                              OBJECT(f));
+    object_unref(OBJECT(f));
     f->bus = bus;
     f->devfn = devfn;
     f->below = below;
     name = g_strdup_printf("farside-origin-%02x.%x", PCI_SLOT(devfn),
                            PCI_FUNC(devfn));
     memory_region_init_iommu(&f->iommu, sizeof(f->iommu), TYPE_FARSIDE_ORIGIN,
-                             OBJECT(bus), name, UINT64_MAX);
+                             OBJECT(f), name, UINT64_MAX);
     address_space_init(&f->as, MEMORY_REGION(&f->iommu), name);
     messages_init(f, name);
     QLIST_INSERT_HEAD(&functions, f, next);
     return &f->as;
+}
+
+/* A function that lives until the end of an RCU grace period */
+typedef struct {
+    struct rcu_head rcu;
+    Function *function;
+} Last;
+
+static void last_free(Last *last)
+{
+    object_unref(OBJECT(last->function));
+    g_free(last);
+}
+
+/* The bus is gone. The address spaces go after an RCU grace period. */
+static void function_unparent(Object *obj)
+{
+    Function *f = FARSIDE_ORIGIN_FUNCTION(obj);
+    Last *last = g_new0(Last, 1);
+
+    QLIST_REMOVE(f, next);
+    object_ref(obj);
+    address_space_destroy(&f->as);
+    address_space_destroy(&f->messages_as);
+    last->function = f;
+    call_rcu(last, last_free, rcu);
 }
 
 void farside_origin_check_interrupts(void)
@@ -342,7 +379,20 @@ static const TypeInfo origin_info = {
     .class_init = origin_class_init,
 };
 
+static void function_class_init(ObjectClass *klass, void *data)
+{
+    klass->unparent = function_unparent;
+}
+
+static const TypeInfo function_info = {
+    .name = TYPE_FARSIDE_ORIGIN_FUNCTION,
+    .parent = TYPE_OBJECT,
+    .instance_size = sizeof(Function),
+    .class_init = function_class_init,
+};
+
 void farside_origin_register_types(void)
 {
+    type_register_static(&function_info);
     type_register_static(&origin_info);
 }

@@ -59,6 +59,7 @@ static bool on_reset(void *opaque, const FarsideLinkMessage *m)
     FarsideSession *s = opaque;
 
     farside_ctrl_peer_reset(s->parts->ctrl);
+    farside_windows_peer_reset(s->parts->windows);
     farside_regs_link_event(s->parts->regs);
     return true;
 }

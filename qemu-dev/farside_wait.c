@@ -34,7 +34,7 @@
  * not fail.
  */
 #define TURN        2
-#define QUICK       128
+#define QUICK       64
 #define QUICK_SHARE 4
 /* The main loop is called after T / CALL. */
 #define CALL 8

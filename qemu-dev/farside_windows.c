@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "qemu/osdep.h"
+#include <sys/mman.h>
 #include "qemu/error-report.h"
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
 #include "qemu/memfd.h"
 #include "qemu/rcu.h"
+#include "qemu/timer.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
 #include "exec/address-spaces.h"
@@ -45,6 +47,8 @@ struct FarsideNtbPeerRam {
     MemoryRegion mr;
     uint64_t address;
     uint64_t size;
+    uint64_t offset;    /* in the file of mr */
+    uint32_t idle_refs; /* references while no device has mapped any of it */
 };
 
 /*
@@ -533,12 +537,40 @@ typedef struct {
     void *opaque;
     uint32_t number;
     unsigned cpus;
+    int64_t deadline;
+    QEMUTimer *timer; /* NULL: no device had mapped anything */
 } Flush;
 
+/*
+ * True if a device has mapped some of the peer's RAM for a transfer: then it
+ * looks up no window any more.
+ */
+static bool is_in_use(const FarsideWindows *s)
+{
+    unsigned i;
+
+    for (i = 0; i < s->peer_ram_count; i++) {
+        if (qatomic_read(&OBJECT(s->peer_ram[i])->ref) >
+            s->peer_ram[i]->idle_refs) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Transfers that began before the change end first, but nobody waits long. */
 static void flush_finish(void *opaque)
 {
     Flush *f = opaque;
 
+    if (is_in_use(f->windows) && farside_time_now() < f->deadline) {
+        if (!f->timer) {
+            f->timer = timer_new_ms(QEMU_CLOCK_REALTIME, flush_finish, f);
+        }
+        timer_mod(f->timer, qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + 1);
+        return;
+    }
+    timer_free(f->timer);
     f->flushed(f->opaque, f->number);
     object_unref(OBJECT(f->windows->pci));
     g_free(f);
@@ -569,6 +601,7 @@ uint32_t farside_windows_flush(FarsideWindows *s, FarsideFlushed *flushed,
     f->flushed = flushed;
     f->opaque = opaque;
     f->number = number;
+    f->deadline = farside_time_now() + (int64_t)s->config->timeout_ms * SCALE_MS;
     object_ref(OBJECT(s->pci));
     /* One more than the CPUs: the count must not be 0 before this loop ends. */
     f->cpus = 1;
@@ -609,6 +642,26 @@ void farside_windows_trace_changed(FarsideWindows *s)
 
 /* The peer's RAM */
 
+/*
+ * Takes the RAM out of the address space. A device that has mapped some of it
+ * keeps its pointer, but what it writes from now on does not reach the peer.
+ */
+static void peer_ram_remove(FarsideWindows *s, FarsideNtbPeerRam *ram)
+{
+    memory_region_del_subregion(&s->peer_memory, &ram->mr);
+    if (mmap(memory_region_get_ram_ptr(&ram->mr), ram->size,
+             PROT_READ | PROT_WRITE,
+             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+             0) == MAP_FAILED) {
+        warn_report_once("%s: cannot take the peer's memory from devices that "
+                         "use it: %s",
+                         TYPE_FARSIDE_NTB, strerror(errno));
+    }
+    qatomic_sub(&peer_ram_mapped, ram->size);
+    ram->size = 0;
+    object_unref(OBJECT(ram));
+}
+
 void farside_windows_forget_ram(FarsideWindows *s)
 {
     unsigned i, count = s->peer_ram_count;
@@ -619,8 +672,7 @@ void farside_windows_forget_ram(FarsideWindows *s)
     farside_mirror_clear(s->mirror);
     farside_fetch_forget(s->fetch);
     for (i = 0; i < count; i++) {
-        memory_region_del_subregion(&s->peer_memory, &s->peer_ram[i]->mr);
-        object_unref(OBJECT(s->peer_ram[i]));
+        peer_ram_remove(s, s->peer_ram[i]);
         s->peer_ram[i] = NULL;
     }
 }
@@ -694,6 +746,7 @@ static void peer_ram_add(FarsideWindows *s,
     ram = FARSIDE_NTB_PEER_RAM(object_new(TYPE_FARSIDE_NTB_PEER_RAM));
     ram->address = region->address;
     ram->size = region->size;
+    ram->offset = region->offset;
     qatomic_add(&peer_ram_mapped, ram->size);
     memory_region_init_ram_from_fd(&ram->mr, OBJECT(ram), "farside-peer-ram",
                                    region->size, RAM_SHARED, fd, region->offset,
@@ -706,6 +759,22 @@ static void peer_ram_add(FarsideWindows *s,
     }
     memory_region_add_subregion(&s->peer_memory, ram->address, &ram->mr);
     s->peer_ram[s->peer_ram_count++] = ram;
+}
+
+/* Takes ownership of @files. */
+static void peer_ram_take(FarsideWindows *s, const struct farside_wire_ram *ram,
+                          const int *files)
+{
+    unsigned i;
+
+    memory_region_transaction_begin();
+    for (i = 0; i < ram->count; i++) {
+        peer_ram_add(s, &ram->region[i], files[i]);
+    }
+    memory_region_transaction_commit();
+    for (i = 0; i < s->peer_ram_count; i++) {
+        s->peer_ram[i]->idle_refs = OBJECT(s->peer_ram[i])->ref;
+    }
 }
 
 static void peer_ram_finalize(Object *obj)
@@ -722,13 +791,37 @@ bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m)
         return false;
     }
     farside_windows_forget_ram(s);
+    peer_ram_take(s, ram, m->files);
     for (i = 0; i < ram->count; i++) {
-        peer_ram_add(s, &ram->region[i], m->files[i]);
         m->files[i] = -1;
     }
     s->peer_translates = ram->translated;
     farside_windows_update(s);
     return true;
+}
+
+void farside_windows_peer_reset(FarsideWindows *s)
+{
+    struct farside_wire_ram ram = {.count = s->peer_ram_count};
+    int files[FARSIDE_WIRE_FDS];
+    unsigned i;
+
+    for (i = 0; i < ram.count; i++) {
+        ram.region[i] = (struct farside_wire_ram_region) {
+            .address = s->peer_ram[i]->address,
+            .size = s->peer_ram[i]->size,
+            .offset = s->peer_ram[i]->offset,
+        };
+        files[i] = fcntl(memory_region_get_fd(&s->peer_ram[i]->mr),
+                         F_DUPFD_CLOEXEC, 0);
+    }
+    s->peer_ram_count = 0;
+    farside_windows_update(s);
+    for (i = 0; i < ram.count; i++) {
+        peer_ram_remove(s, s->peer_ram[i]);
+    }
+    peer_ram_take(s, &ram, files);
+    farside_windows_update(s);
 }
 
 bool farside_windows_on_notices(FarsideWindows *s, const FarsideLinkMessage *m)

@@ -82,7 +82,9 @@ typedef void FarsideFlushed(void *opaque, uint32_t number);
 
 /*
  * Calls @flushed in the main loop when no CPU uses a translation from before
- * the last update any more. Returns the flush's number, which is not 0.
+ * the last update any more, and no transfer of a device that began before. It
+ * waits for transfers no longer than completion-timeout. Returns the flush's
+ * number, which is not 0.
  */
 uint32_t farside_windows_flush(FarsideWindows *s, FarsideFlushed *flushed,
                                void *opaque);
@@ -98,11 +100,19 @@ void farside_windows_trace_changed(FarsideWindows *s);
  */
 bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m);
 /*
+ * The peer was reset: what devices still write to its RAM, in transfers that
+ * have begun, does not reach it.
+ */
+void farside_windows_peer_reset(FarsideWindows *s);
+/*
  * Learns what the peer's IOMMU has mapped and unmapped. Returns false if the
  * peer must not send @m.
  */
 bool farside_windows_on_notices(FarsideWindows *s, const FarsideLinkMessage *m);
-/* Unmaps the peer's RAM. */
+/*
+ * Unmaps the peer's RAM. What devices still write to it does not reach the
+ * peer.
+ */
 void farside_windows_forget_ram(FarsideWindows *s);
 
 #endif /* FARSIDE_WINDOWS_H */

@@ -168,6 +168,50 @@ START_TEST(notices_of_high_addresses_are_taken)
 }
 END_TEST
 
+/*
+ * A bridge is unplugged by its slot, with the function behind it and the state
+ * that the check of Requester IDs has of both. Then others take its place.
+ */
+static void plug(const char *device)
+{
+    g_autofree char *command = g_strdup_printf(
+        "{\"execute\": \"device_add\", \"arguments\": {%s}}", device);
+    char *answer = rig_qmp(rig, command);
+
+    ck_assert_msg(strstr(answer, "return") != NULL, "%s", answer);
+    free(answer);
+}
+
+START_TEST(functions_go_with_their_bridge)
+{
+    static const char *const arguments[] = {
+        "-device", "pcie-root-port,id=rp,addr=0b.0,chassis=1,slot=1",
+        "-device", "pcie-pci-bridge,id=br0,bus=rp",
+        "-device", "e1000,bus=br0,addr=01.0",
+        NULL};
+    unsigned express, i;
+
+    far_end_teardown();
+    rig = rig_new_with(NULL, "check-requester=on", arguments);
+    express = rig_pci_find(rig, 0x58, 0x10);
+    for (i = 1; i < 5; i++) {
+        g_autofree char *bridge = g_strdup_printf(
+            "'driver': 'pcie-pci-bridge', 'id': 'br%u', 'bus': 'rp'", i);
+        g_autofree char *card = g_strdup_printf(
+            "'driver': 'e1000', 'bus': 'br%u', 'addr': '01.0'", i);
+
+        rig_pci_write(rig, 0x58, express + 0x18, 0x3c0);
+        rig_pci_write(rig, 0x58, express + 0x18, 0x7c0);
+        plug(bridge);
+        plug(card);
+        /* A change of the memory map looks at all address spaces. */
+        rig_config_write(rig, 0x04, 0x0);
+        rig_config_write(rig, 0x04, 0x6);
+        ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x2000, 4), 0x8536);
+    }
+}
+END_TEST
+
 #define SPREAD 2048
 
 /*
@@ -819,6 +863,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, notices_are_acknowledged);
     tcase_add_test(tcase, notices_of_high_addresses_are_taken);
     tcase_add_test(tcase, unmapping_everything_is_quick);
+    tcase_add_test(tcase, functions_go_with_their_bridge);
     tcase_add_test(tcase, doorbells_cross_both_ways);
     tcase_add_test(tcase, messages_follow_the_map);
     tcase_add_test(tcase, a_message_needs_no_link);

@@ -689,6 +689,73 @@ START_TEST(a_reset_of_a_drive_under_forwarded_dma_is_survived)
 }
 END_TEST
 
+/*
+ * A transfer into the far end's memory is under way when that memory is taken
+ * from the device: the far end is reset, or one of the hosts closes the window.
+ * From then on, or from the end of the operation on, the memory stays as it is.
+ */
+START_TEST(a_transfer_ends_with_its_window)
+{
+    static const char *const arguments[] = {
+        "-object",   "throttle-group,id=slow,x-iops-total=1",
+        "-blockdev", "null-co,node-name=zeros,size=8388608,read-zeroes=on",
+        "-blockdev", "throttle,node-name=d,throttle-group=slow,file=zeros",
+        "-device",   "nvme,drive=d,serial=x,addr=06.0",
+        NULL};
+    uint8_t *bytes, then;
+    DeviceNvme nvme;
+
+    start("completion-timeout=10000", arguments);
+    bytes = rig_peer_give_ram(peer, 0xf0000000, MIB, true);
+    drain();
+    memset(bytes, 0xa5, MIB);
+    rig_pci_write(rig, NVME_DEVFN, 0x10, (uint32_t)NVME_BAR);
+    rig_pci_write(rig, NVME_DEVFN, 0x14, 0);
+    rig_pci_write(rig, NVME_DEVFN, 0x04, 0x6);
+    nvme = (DeviceNvme){.rig = rig, .bar = NVME_BAR, .ram = rig_ram(rig)};
+    nvme_start(&nvme, false, 0);
+    /* The drive does one of them in each second. */
+    nvme_queue_at(&nvme, false, 0, RIG_BAR2, 4096);
+    nvme_queue_at(&nvme, false, 4096, RIG_BAR2 + 4096, 4096);
+    nvme_ring(&nvme);
+    nvme_wait(&nvme, 1);
+    ck_assert_uint_eq(bytes[0], 0);
+    ck_assert_uint_eq(bytes[4096], 0xa5);
+    switch (_i) {
+    case 0:
+        rig_peer_send(peer, FARSIDE_WIRE_RESET, NULL, 0);
+        drain();
+        ck_assert_uint_eq(bytes[4096], 0xa5);
+        break;
+    case 1:
+        set_lut(0, 0x80000000);
+        break;
+    case 2:
+        rig_peer_set_lut(peer, 0, 0);
+        break;
+    }
+    then = bytes[4096];
+    nvme_wait(&nvme, 1);
+    ck_assert_uint_eq(bytes[4096], then);
+}
+END_TEST
+
+/* After a reset of the far end, its memory is reached as before. */
+START_TEST(memory_is_there_after_a_reset_of_the_far_end)
+{
+    uint8_t *bytes;
+
+    start("completion-timeout=60000", NULL);
+    bytes = rig_peer_give_ram(peer, 0xf0000000, MIB, true);
+    drain();
+    rig_peer_send(peer, FARSIDE_WIRE_RESET, NULL, 0);
+    drain();
+    set_lut(0, 0xf0000000);
+    rig_write(rig, RIG_BAR2 + 0x10, 8, 0x1234);
+    ck_assert_uint_eq(*(uint64_t *)(bytes + 0x10), 0x1234);
+}
+END_TEST
+
 #define VTD        0xfed90000ull
 #define VTD_RTADDR (VTD + 0x20)
 #define VTD_GCMD   (VTD + 0x18)
@@ -877,6 +944,12 @@ static Suite *make_suite(void)
     tcase_add_loop_test(tcase, a_reset_under_forwarded_dma_is_survived, 0, 4);
     tcase_add_loop_test(
         tcase, a_reset_of_a_drive_under_forwarded_dma_is_survived, 0, 4);
+    suite_add_tcase(suite, tcase);
+
+    tcase = tcase_create("transfers");
+    tcase_add_checked_fixture(tcase, NULL, teardown);
+    tcase_add_loop_test(tcase, a_transfer_ends_with_its_window, 0, 3);
+    tcase_add_test(tcase, memory_is_there_after_a_reset_of_the_far_end);
     suite_add_tcase(suite, tcase);
 
     tcase = tcase_create("iommu");
