@@ -4,12 +4,11 @@
  * this machine with the requester ID of this device; doorbells and messages
  * reach its registers.
  *
- * While this machine waits for the peer (farside_requester.h), two kinds of
- * requests cannot be served. One is a request to a device that is in the middle
- * of an access, namely the access that made the machine wait: QEMU would refuse
- * it. The other is a write to any device if a device waits for its own DMA.
- * The Completer defers them, and all posted requests behind them, until the
- * device is done. A read of memory passes deferred requests, unless it
+ * While a device of this machine waits for a peer (farside_wait.h), only
+ * requests that run no device's code are served. The Completer defers all
+ * others, and the posted requests behind a deferred posted one, until no device
+ * waits. A device that has released the big lock in the middle of an access is
+ * left alone as well. A read of memory passes deferred requests, unless it
  * reads bytes that they write. If such reads had to wait, two devices that each
  * read from the other host's memory would wait for each other.
  *
