@@ -6,8 +6,8 @@
  * queues. But a request whose data lie behind a window may wait for QEMU's one
  * bounce buffer, and the drive does not count such a request as under way. It
  * would complete after its queue is gone, and QEMU would crash. So before the
- * machine or such a controller is reset, switched off or unplugged, all requests
- * are brought to their end.
+ * machine or such a controller is reset, switched off or unplugged, all
+ * requests are brought to their end.
  */
 #ifndef FARSIDE_DRAIN_H
 #define FARSIDE_DRAIN_H

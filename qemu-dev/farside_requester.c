@@ -163,7 +163,8 @@ static void end_reads(FarsideRequester *s, uint64_t address, Read *reads,
         }
     }
     farside_wait_end(s->wait, w,
-                     reads[count - 1].done || !farside_peer_link_is_up(s->peer));
+                     reads[count - 1].done ||
+                         !farside_peer_link_is_up(s->peer));
 }
 
 bool farside_requester_read(FarsideRequester *s, const FarsideNear *near,

@@ -3,10 +3,10 @@
  * The device as Requester: memory requests to the peer, for accesses to windows
  * that do not lead to the peer's RAM.
  *
- * A read waits for its completion under the big lock (farside_wait.h). Meanwhile
- * it serves the peers of all links. Otherwise two hosts that read from each
- * other would deadlock, which PCI Express forbids. While the peer is silent, a
- * read fails at once.
+ * A read waits for its completion under the big lock (farside_wait.h).
+ * Meanwhile it serves the peers of all links. Otherwise two hosts that read
+ * from each other would deadlock, which PCI Express forbids. While the peer is
+ * silent, a read fails at once.
  */
 #ifndef FARSIDE_REQUESTER_H
 #define FARSIDE_REQUESTER_H

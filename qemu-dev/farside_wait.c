@@ -48,9 +48,9 @@ struct FarsideWait {
     bool is_silent;
     int64_t slow;      /* ns: sum of slow waits, less what is taken off */
     int64_t slow_time; /* when that was last done */
-    int64_t held;      /* ns: all waits of this turn of the main loop, and half
-                        * of what there was in the turn before */
-    unsigned turn;     /* the turn's number */
+    /* ns: all waits of this turn of the main loop, and half of those before */
+    int64_t held;
+    unsigned turn; /* the turn's number */
 };
 
 static unsigned depth;   /* waits that are under way */

@@ -601,7 +601,8 @@ uint32_t farside_windows_flush(FarsideWindows *s, FarsideFlushed *flushed,
     f->flushed = flushed;
     f->opaque = opaque;
     f->number = number;
-    f->deadline = farside_time_now() + (int64_t)s->config->timeout_ms * SCALE_MS;
+    f->deadline =
+        farside_time_now() + (int64_t)s->config->timeout_ms * SCALE_MS;
     object_ref(OBJECT(s->pci));
     /* One more than the CPUs: the count must not be 0 before this loop ends. */
     f->cpus = 1;
