@@ -121,6 +121,9 @@ static void decode_extended(InvFunction *function, const Config *config)
     InvSettings *settings = &function->settings;
     unsigned at = EXTENDED;
 
+    if (config->n > EXTENDED) {
+        settings->acs_can_redirect = 0;
+    }
     for (unsigned i = 0; i < 960 && at >= EXTENDED && at + 4 <= config->n;
          i++) {
         unsigned id = u16(config, at);

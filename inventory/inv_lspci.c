@@ -14,7 +14,8 @@
 #include "inv_inventory.h"
 #include "inv_machine_priv.h"
 
-#define CONFIG_BYTES 4096
+#define CONFIG_BYTES   4096
+#define EXTENDED_SPACE 0x100 /* of configuration space (PCIe 5.0 s7.6) */
 
 /* Registers of the PCI Express and other capabilities, by the words of lspci.
  * The lines below one of them continue it. */
@@ -364,10 +365,18 @@ static void read_detail(Reader *reader, const char *line)
         function->pub.is_bridge = true;
         function->pub.secondary = secondary;
         function->pub.subordinate = subordinate;
-    } else if (g_str_has_prefix(line, "Capabilities: ")) {
+    } else if (g_str_has_prefix(line, "Capabilities: [") ||
+               g_str_has_prefix(line, "Capabilities: <")) {
         const char *express = strstr(line, "] Express ");
 
         reader->is_in_capability = true;
+        /* A dump with extended capabilities has all of them. */
+        if (line[strlen("Capabilities: ")] == '[' &&
+            g_ascii_strtoull(line + strlen("Capabilities: ["), NULL, 16) >=
+                EXTENDED_SPACE &&
+            function->settings.acs_can_redirect < 0) {
+            function->settings.acs_can_redirect = 0;
+        }
         if (express) {
             read_port_type(function, express);
         }
@@ -501,7 +510,8 @@ static bool read_other_line(Reader *reader, const char *line, unsigned number,
     if (!reader->function) {
         g_set_error(error, INV_ERROR, INV_ERROR_IMPORT,
                     "%s:%u: this is no output of lspci; a function begins "
-                    "with its address, such as 00:1c.0",
+                    "with its address, such as 00:1c.0; delete what is not "
+                    "lspci's",
                     reader->name, number);
         return false;
     }

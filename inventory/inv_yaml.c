@@ -276,11 +276,12 @@ static unsigned max_mps(unsigned most, const InvFunction *function)
 
 /* Finds ACS of the downstream ports of switch @index. Returns in *ret_on
  * whether one of them redirects, and in *ret_direct its Direct Translated P2P.
- * Returns false if no port has ACS, or it is not known. */
-static bool find_acs(const Writer *writer, unsigned index, bool *ret_on,
-                     const char **ret_direct)
+ * Returns whether a port has ACS; -1: not known. */
+static int find_acs(const Writer *writer, unsigned index, bool *ret_on,
+                    const char **ret_direct)
 {
-    bool has_acs = false, is_off = false;
+    int has_acs = -1;
+    bool is_off = false;
 
     *ret_on = false;
     *ret_direct = NULL;
@@ -288,11 +289,13 @@ static bool find_acs(const Writer *writer, unsigned index, bool *ret_on,
         const InvSettings *settings = &function_of(writer, i)->settings;
 
         if (place_of(writer, i)->role != INV_ROLE_DOWNSTREAM ||
-            place_of(writer, i)->parent != (int)index ||
-            settings->acs_can_redirect != 1) {
+            place_of(writer, i)->parent != (int)index) {
             continue;
         }
-        has_acs = true;
+        has_acs = MAX(has_acs, settings->acs_can_redirect);
+        if (settings->acs_can_redirect != 1) {
+            continue;
+        }
         if (settings->acs_redirect == 1) {
             *ret_on = true;
         } else {
@@ -321,6 +324,7 @@ static void write_switch(Writer *writer, unsigned index)
     unsigned mps = max_mps(0, function);
     const char *direct;
     bool is_on;
+    int has_acs;
 
     for (unsigned i = 0; i < n_functions(writer); i++) {
         if (place_of(writer, i)->role == INV_ROLE_DOWNSTREAM &&
@@ -350,8 +354,12 @@ static void write_switch(Writer *writer, unsigned index)
                            name, name);
     append_place(writer, writer->switches, index);
     append_link(writer, writer->switches, index);
-    if (find_acs(writer, index, &is_on, &direct)) {
-        g_string_append(writer->parts, "    acs: on\n");
+    has_acs = find_acs(writer, index, &is_on, &direct);
+    if (has_acs >= 0) {
+        g_string_append_printf(writer->parts, "    acs: %s\n",
+                               has_acs ? "on" : "off");
+    }
+    if (has_acs == 1) {
         g_string_append_printf(writer->switches, ", acs: %s",
                                is_on ? "on" : "off");
         if (direct) {
