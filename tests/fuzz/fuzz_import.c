@@ -146,6 +146,10 @@ static void read_seeds(GPtrArray *seeds)
         "made/configuration-space.txt",
         "made/pciutils-2.txt",
         "made/matrix-nvlink.txt",
+        "made/bridge-without-buses.txt",
+        "made/hwloc-gen6.xml",
+        "made/not-root.txt",
+        "made/switch-without-acs.txt",
         "made/matrix-old-driver.txt",
     };
 
