@@ -568,6 +568,7 @@ START_TEST(root_ports_beyond_the_limit_are_left_out)
     g_autoptr(TopoDescription) description = load(yaml);
 
     assert_has(report, (const char *const[]){cases[_i].expected, NULL});
+    ck_assert_uint_eq(description->hosts->len, 1);
 }
 END_TEST
 
