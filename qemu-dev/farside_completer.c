@@ -284,13 +284,14 @@ static bool is_held_up(FarsideCompleter *s, unsigned type, const void *body)
     const struct farside_wire_read *read = body;
     const struct farside_wire_write *write = body;
     bool is_write = type == FARSIDE_WIRE_WRITE;
-    uint64_t address = is_write ? write->address : read->address;
-    uint64_t size = is_write ? write->length : read->length;
+    uint64_t address, size;
     hwaddr offset;
 
     if (!is_write && type != FARSIDE_WIRE_READ) {
         return false;
     }
+    address = is_write ? write->address : read->address;
+    size = is_write ? write->length : read->length;
     if (target_is_engaged(s, address, size, is_write)) {
         return true;
     }

@@ -216,8 +216,8 @@ END_TEST
 
 /*
  * Pages far from each other make the receiver's table large. The time for
- * notices that unmap everything does not depend on that: 64 messages are many
- * times slower if each notice walks through the whole table.
+ * notices that unmap everything does not depend on that: it is far below a
+ * second, or a minute if each notice walks through the whole table.
  */
 START_TEST(unmapping_everything_is_quick)
 {
@@ -249,7 +249,7 @@ START_TEST(unmapping_everything_is_quick)
         rig_peer_send(peer, FARSIDE_WIRE_NOTICES, &m, sizeof(m));
         receive_noted(m.head.number);
     }
-    ck_assert_int_lt(g_get_monotonic_time() - begin, G_USEC_PER_SEC);
+    ck_assert_int_lt(g_get_monotonic_time() - begin, 10 * G_USEC_PER_SEC);
 }
 END_TEST
 

@@ -110,7 +110,9 @@ static void complete(RigPeer *to, const struct farside_wire_read *read,
 {
     Completion c = {.head = {.length = read->length, .tag = read->tag}};
 
-    memcpy(c.data, data, read->length);
+    if (read->length) {
+        memcpy(c.data, data, read->length);
+    }
     rig_peer_send(to, FARSIDE_WIRE_COMPLETION, &c,
                   sizeof(c.head) + read->length);
 }
