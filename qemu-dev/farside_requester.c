@@ -372,7 +372,9 @@ bool farside_requester_on_completion(FarsideRequester *s,
         r->done = true;
         r->status = m->status;
         if (m->status == FARSIDE_WIRE_SC && m->length == r->length) {
-            memcpy(r->data, m + 1, r->length);
+            if (r->length) {
+                memcpy(r->data, m + 1, r->length);
+            }
             r->ok = true;
         }
         if (r->fetching && --r->fetching->left == 0 && !r->fetching->is_over) {
