@@ -658,8 +658,6 @@ static void peer_ram_remove(FarsideWindows *s, FarsideNtbPeerRam *ram)
                          "use it: %s",
                          TYPE_FARSIDE_NTB, strerror(errno));
     }
-    qatomic_sub(&peer_ram_mapped, ram->size);
-    ram->size = 0;
     object_unref(OBJECT(ram));
 }
 
