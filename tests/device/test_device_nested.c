@@ -514,6 +514,7 @@ START_TEST(memory_and_interrupts_pass_a_device_that_waits)
         ck_assert_int_lt(g_get_monotonic_time(), deadline);
         g_usleep(500);
     }
+    far_memory_watch(far, NULL, NULL);
 }
 END_TEST
 
@@ -537,6 +538,7 @@ START_TEST(a_slot_that_is_switched_off_waits_for_its_drive)
     rig_write_end(rig);
     far_memory_settle(far);
     ck_assert_uint_gt(far_memory_reads(far), places[_i]);
+    far_memory_watch(far, NULL, NULL);
     ck_assert_uint_eq(rig_read(rig, ECAM_OF(1, 0), 4), 0xffffffff);
     ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + 0x2000, 4), 0x8536);
 }

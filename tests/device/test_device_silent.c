@@ -203,6 +203,7 @@ START_TEST(a_peer_that_only_talks_does_not_keep_qemu)
         check_monitor(1);
     }
     rig_write_end(rig);
+    far_memory_watch(far, NULL, NULL);
 }
 END_TEST
 
