@@ -156,8 +156,8 @@ static void add_channels(GPtrArray *argv, const CluPlanHost *host,
             escaped);
         add(argv, "-mon", "chardev=qmp-user,mode=control");
     }
-    /* A debugger can have QEMU write any file, by its command "monitor". So only
-     * the cluster's user may connect, as to the monitor. */
+    /* A debugger can have QEMU write any file, by its command "monitor". So
+     * only the cluster's user may connect, as to the monitor. */
     if (vm->gdb) {
         g_autofree char *path = clu_dir_gdb_path(paths->dir, host->host->name);
         g_autofree char *escaped = clu_property_escape(path);
