@@ -13,6 +13,7 @@
 #include "qemu/timer.h"
 #include "exec/address-spaces.h"
 #include "exec/memory.h"
+#include "sysemu/runstate.h"
 #include "hw/core/cpu.h"
 #include "hw/pci/pci.h"
 #include "farside_time.h"
@@ -20,10 +21,19 @@
 
 /*
  * One wait for the other machines. After PATIENCE of them without any progress
- * the machine answers its monitor, although no barrier is reached.
+ * one of them may have been stopped, and the machine answers its monitor,
+ * although no barrier is reached. If there is input for the guest, which the
+ * main loop would give to it, that must not be before the machines have long
+ * stood still.
  */
-#define WAIT_MS  100
-#define PATIENCE 600
+#define WAIT_MS       100
+#define PATIENCE      10
+#define PATIENCE_LONG 600
+#define ROOM_US       10 /* between two looks for room in a ring */
+/* Bytes that one peer may have on the way to this machine */
+#define INBOUND_MAX (256u << 20)
+/* The bytes of a packet that may be looked at before its size is checked */
+#define PACKET_MIN 64
 
 typedef struct Port {
     unsigned channel;
@@ -41,6 +51,7 @@ static struct {
     int64_t report_by; /* what the board knows may be as old as at this time */
     unsigned channels;
     GQueue *inbound;    /* of TimedBoardMessage; indexed by channel */
+    size_t *inbound_bytes;
     Port **ports;       /* indexed by the channel on which they send */
     const char *device; /* whose DMA has just reached a window, or NULL */
     const char *origin; /* the device whose DMA is sent now, or NULL */
@@ -70,6 +81,36 @@ static void insert_message(GQueue *queue, TimedBoardMessage *m)
     g_queue_insert_after(queue, before, m);
 }
 
+/* Ends this machine: without the board it has no time. */
+static void give_up(const char *why)
+{
+    error_report("virtual time: the memory that the machines share is of no "
+                 "use any more, so this machine ends: %s",
+                 why);
+    _exit(1);
+}
+
+static void check_board(void)
+{
+    const char *why = timed_board_error(links.board);
+
+    if (why) {
+        give_up(why);
+    }
+}
+
+/* A copy of @m in as much memory as it needs */
+static TimedBoardMessage *keep(const TimedBoardMessage *m)
+{
+    size_t head = offsetof(TimedBoardMessage, bytes);
+    TimedBoardMessage *kept = g_malloc0(head + MAX(m->size, PACKET_MIN));
+
+    memcpy(kept, m, head + m->size);
+    /* None arrives in the past, unless its sender is not to be trusted. */
+    kept->arrival = MAX(m->arrival, timed_clock_now());
+    return kept;
+}
+
 /* Takes what is on the board, to make room for others. */
 static void pull(void)
 {
@@ -79,10 +120,49 @@ static void pull(void)
     for (i = 0; i < links.channels; i++) {
         while (timed_board_is_inbound(links.board, i) &&
                timed_board_take(links.board, i, &m)) {
-            insert_message(
-                &links.inbound[i],
-                g_memdup2(&m, offsetof(TimedBoardMessage, bytes) + m.size));
+            links.inbound_bytes[i] += m.size;
+            if (links.inbound_bytes[i] > INBOUND_MAX) {
+                give_up("another machine has sent more than can be on the way");
+            }
+            insert_message(&links.inbound[i], keep(&m));
         }
+    }
+    check_board();
+}
+
+static bool is_ending(void)
+{
+    ShutdownCause cause = qemu_shutdown_requested_get();
+
+    return cause == SHUTDOWN_CAUSE_HOST_SIGNAL ||
+           cause == SHUTDOWN_CAUSE_HOST_QMP_QUIT;
+}
+
+/*
+ * To be called again and again while this machine waits and nothing happens,
+ * @tries times up to now, WAIT_MS after one another. It may be in the middle of
+ * an access.
+ */
+static void let_monitor_act(unsigned tries)
+{
+    bool is_due = tries >= PATIENCE_LONG ||
+                  (tries >= PATIENCE && timed_gate_input() == 0);
+
+    if (is_ending() || (is_due && timed_gate_has_waiters())) {
+        timed_gate_pass();
+    }
+}
+
+/* The peer makes room at the end of its slice, and the model at once; but not
+ * if it was stopped. @looks counts the calls. */
+static void wait_for_room(unsigned *looks)
+{
+    const unsigned looks_of_try = WAIT_MS * 1000 / ROOM_US;
+
+    pull();
+    g_usleep(ROOM_US);
+    if (++*looks % looks_of_try == 0) {
+        let_monitor_act(*looks / looks_of_try);
     }
 }
 
@@ -171,7 +251,7 @@ static void tell_place(const Port *port, const void *packet)
     const PCIDevice *pci;
     uint64_t page, offset = 0;
     const char *id = NULL;
-    unsigned bar = 0;
+    unsigned bar = 0, looks = 0;
 
     if ((head->type != FARSIDE_WIRE_READ && head->type != FARSIDE_WIRE_WRITE) ||
         !timed_board_is_crossing(links.board, port->channel)) {
@@ -194,8 +274,7 @@ static void tell_place(const Port *port, const void *packet)
     pstrcpy(place.device, sizeof(place.device), id ?: "");
     while (!timed_board_cross(links.board, port->channel, timed_clock_now(),
                               &place, NULL, 0)) {
-        pull();
-        g_usleep(10);
+        wait_for_room(&looks);
     }
 }
 
@@ -284,6 +363,7 @@ bool timed_link_deliver(int64_t now)
             break;
         }
         g_queue_pop_head(&links.inbound[channel]);
+        links.inbound_bytes[channel] -= m->size;
         port = links.ports[channel ^ 1];
         timed_steps_add("message %d %zu %" PRIx64, channel, m->size,
                         timed_steps_hash(m->bytes, m->size));
@@ -329,10 +409,10 @@ static void wait_once(int64_t want, unsigned *tries)
     int64_t before = links.horizon;
 
     links.horizon = timed_board_wait(links.board, want, links.spins, WAIT_MS);
+    check_board();
     *tries = links.horizon == before ? *tries + 1 : 0;
-    if (*tries >= PATIENCE && timed_gate_has_waiters()) {
-        timed_gate_pass();
-        *tries = 0;
+    if (*tries > 0) {
+        let_monitor_act(*tries);
     }
 }
 
@@ -440,6 +520,7 @@ bool timed_link_stand(int64_t now)
         }
         do {
             limit = timed_board_stand(links.board, now, round, WAIT_MS);
+            check_board();
         } while (limit <= now && timed_board_round(links.board) == round &&
                  !is_stopping());
     } while (limit <= now && !is_stopping());
@@ -489,6 +570,7 @@ static void time_send(void *opaque, const void *packet, size_t size)
     bool crosses;
     Port *port = opaque;
     TimedCrossing crossing;
+    unsigned looks = 0;
 
     links.report_by = 0;
     timed_steps_add("send %u %zu %" PRIx64, port->channel, size,
@@ -497,14 +579,12 @@ static void time_send(void *opaque, const void *packet, size_t size)
     if (crosses) {
         crossing = describe(packet);
     }
-    /* The peer makes room at the end of its slice, and the model at once. */
     while (crosses
                ? !timed_board_cross(links.board, port->channel,
                                     timed_clock_now(), &crossing, packet, size)
                : !timed_board_send(links.board, port->channel,
                                    timed_clock_now(), packet, size)) {
-        pull();
-        g_usleep(10);
+        wait_for_room(&looks);
     }
 }
 
@@ -548,7 +628,10 @@ static void stand_nested(int64_t now)
     timed_board_set_busy(links.board, true);
     while (timed_board_stand(links.board, now, timed_board_round(links.board),
                              WAIT_MS) <= now) {
-        continue;
+        check_board();
+        /* A machine that stands waits for the supervisor, and no longer for
+         * others: only its end cannot wait. */
+        let_monitor_act(0);
     }
     timed_board_set_busy(links.board, false);
     tell_departures();
@@ -625,6 +708,7 @@ void timed_link_init(const TimedOptions *options)
     if (links.board) {
         links.channels = timed_board_channels(links.board);
         links.inbound = g_new0(GQueue, links.channels);
+        links.inbound_bytes = g_new0(size_t, links.channels);
         links.ports = g_new0(Port *, links.channels);
         links.places = g_hash_table_new(NULL, NULL);
     }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define MAGIC   0x44425446u /* "FTBD" */
-#define VERSION 7
+#define VERSION 8
 
 static size_t shared_size(unsigned channels)
 {
@@ -18,17 +18,6 @@ static size_t shared_size(unsigned channels)
 }
 
 /* Making and opening */
-
-static void make_lock(Shared *s)
-{
-    pthread_mutexattr_t attr;
-
-    pthread_mutexattr_init(&attr);
-    pthread_mutexattr_setpshared(&attr, PTHREAD_PROCESS_SHARED);
-    pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-    pthread_mutex_init(&s->lock, &attr);
-    pthread_mutexattr_destroy(&attr);
-}
 
 static bool fill(Shared *s, unsigned machines, const TimedBoardLink *links,
                  unsigned count)
@@ -66,7 +55,6 @@ static bool fill(Shared *s, unsigned machines, const TimedBoardLink *links,
             c->bound = TIMED_BOARD_NEVER;
         }
     }
-    make_lock(s);
     return true;
 }
 
@@ -118,6 +106,41 @@ int timed_board_new(unsigned machines, const TimedBoardLink *links,
     return fd;
 }
 
+/* Copies what stays as it is. False if that is no board for this machine. */
+static bool learn(TimedBoard *board, int machine)
+{
+    const Shared *s = board->shared;
+    unsigned i;
+
+    board->machines = s->machines;
+    board->channels = s->channels;
+    if (s->magic != MAGIC || s->version != VERSION || s->size != board->size ||
+        board->machines < 1 || board->machines > TIMED_BOARD_MACHINES ||
+        board->channels > 2 * TIMED_BOARD_LINKS ||
+        board->size != shared_size(board->channels) ||
+        machine >= (int)board->machines) {
+        return false;
+    }
+    for (i = 0; i < board->channels; i++) {
+        Way *way = &board->way[i];
+
+        memcpy(way->name, s->channel[i].name, sizeof(way->name));
+        way->from = s->channel[i].from;
+        way->to = s->channel[i].to;
+        way->latency_ns = s->channel[i].latency_ns;
+        if (!memchr(way->name, 0, sizeof(way->name)) ||
+            way->from >= board->machines || way->to >= board->machines ||
+            way->from == way->to || way->latency_ns < 1 ||
+            way->latency_ns > TIMED_BOARD_NEVER / 2) {
+            return false;
+        }
+    }
+    /* The model sits behind the last machine. */
+    board->self = machine < 0 ? board->machines : (unsigned)machine;
+    board->lock_id = board->self + 1;
+    return true;
+}
+
 static TimedBoard *board_open(int fd, int machine)
 {
     TimedBoard *board;
@@ -136,20 +159,18 @@ static TimedBoard *board_open(int fd, int machine)
     if (s == MAP_FAILED) {
         return NULL;
     }
-    if (s->magic != MAGIC || s->version != VERSION ||
-        s->size != (size_t)st.st_size || machine >= (int)s->machines) {
-        munmap(s, (size_t)st.st_size);
-        errno = EINVAL;
-        return NULL;
-    }
     board = calloc(1, sizeof(*board));
     if (!board) {
         munmap(s, (size_t)st.st_size);
         return NULL;
     }
     board->shared = s;
-    /* The model sits behind the last machine. */
-    board->self = machine < 0 ? s->machines : (unsigned)machine;
+    board->size = (size_t)st.st_size;
+    if (!learn(board, machine)) {
+        timed_board_close(board);
+        errno = EINVAL;
+        return NULL;
+    }
     return board;
 }
 
@@ -170,20 +191,20 @@ TimedBoard *timed_board_open_model(int fd)
 void timed_board_close(TimedBoard *board)
 {
     if (board) {
-        munmap(board->shared, board->shared->size);
+        munmap(board->shared, board->size);
         free(board);
     }
 }
 
 /* Branches */
 
-static void copy_rings(Shared *to, const Shared *from)
+static void copy_rings(Shared *to, const Shared *from, unsigned channels)
 {
     unsigned i;
 
-    for (i = 0; i < from->channels; i++) {
+    for (i = 0; i < channels; i++) {
         const Channel *c = &from->channel[i];
-        unsigned model = from->channels + i;
+        unsigned model = channels + i;
 
         if (c->written != c->taken) {
             memcpy(to->rings[i], from->rings[i], RING);
@@ -200,20 +221,24 @@ int timed_board_copy(TimedBoard *board)
     unsigned i;
     int fd;
 
-    copy = make_shared(s->size, &fd);
-    if (!copy) {
+    if (!board_lock(board)) {
+        errno = EIO;
         return -1;
     }
-    board_lock(s);
+    copy = make_shared(board->size, &fd);
+    if (!copy) {
+        board_unlock(board);
+        return -1;
+    }
     memcpy(copy, s, sizeof(*s));
-    copy_rings(copy, s);
-    board_unlock(s);
-    make_lock(copy);
-    for (i = 0; i <= copy->machines; i++) {
+    copy_rings(copy, s, board->channels);
+    board_unlock(board);
+    copy->lock = 0;
+    for (i = 0; i <= board->machines; i++) {
         copy->machine[i].stands = -1;
         copy->machine[i].is_asleep = false;
     }
-    munmap(copy, s->size);
+    munmap(copy, board->size);
     return fd;
 }
 
@@ -221,20 +246,19 @@ bool timed_board_become(TimedBoard *board, int fd)
 {
     Shared *s = board->shared;
 
-    return mmap(s, s->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd,
-                0) == s;
+    return mmap(s, board->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+                fd, 0) == s;
 }
 
 /* Channels and machines */
 
 int timed_board_find(const TimedBoard *board, const char *name)
 {
-    const Shared *s = board->shared;
     unsigned i;
 
-    for (i = 0; i < s->channels; i++) {
-        if (s->channel[i].from == board->self &&
-            strcmp(s->channel[i].name, name) == 0) {
+    for (i = 0; i < board->channels; i++) {
+        if (board->way[i].from == board->self &&
+            strcmp(board->way[i].name, name) == 0) {
             return (int)i;
         }
     }
@@ -243,27 +267,32 @@ int timed_board_find(const TimedBoard *board, const char *name)
 
 unsigned timed_board_channels(const TimedBoard *board)
 {
-    return board->shared->channels;
+    return board->channels;
 }
 
 bool timed_board_is_inbound(const TimedBoard *board, unsigned channel)
 {
-    return board->shared->channel[channel].to == board->self;
+    return board->way[channel].to == board->self;
 }
 
 unsigned timed_board_source(const TimedBoard *board, unsigned channel)
 {
-    return board->shared->channel[channel].from;
+    return board->way[channel].from;
 }
 
 unsigned timed_board_machines(const TimedBoard *board)
 {
-    return board->shared->machines;
+    return board->machines;
 }
 
 const char *timed_board_name(const TimedBoard *board, unsigned channel)
 {
-    return board->shared->channel[channel].name;
+    return board->way[channel].name;
+}
+
+const char *timed_board_error(const TimedBoard *board)
+{
+    return board->error;
 }
 
 /* For those who look on */

@@ -57,6 +57,14 @@ int timed_board_new(unsigned machines, const TimedBoardLink *links,
 /* Opens the board @fd for @machine. Returns NULL and errno. */
 TimedBoard *timed_board_open(int fd, unsigned machine);
 void timed_board_close(TimedBoard *board); /* (nullable) */
+/*
+ * NULL, or why this process cannot use the board any more: another one has
+ * written something impossible on it, or has been stopped while it held the
+ * lock. From then on functions change nothing, find nothing and return the
+ * time that they were given, so whoever waits in a loop has to ask. The text is
+ * constant.
+ */
+const char *timed_board_error(const TimedBoard *board);
 
 /*
  * The channel on which this machine sends to the other end of the link @name;

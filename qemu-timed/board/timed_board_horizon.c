@@ -20,19 +20,25 @@ static int64_t add(int64_t time, int64_t ns)
     return time > TIMED_BOARD_NEVER - ns ? TIMED_BOARD_NEVER : time + ns;
 }
 
-int64_t timed_board_next_arrival(const Channel *c, int64_t active)
+int64_t timed_board_next_arrival(const TimedBoard *board, unsigned channel,
+                                 int64_t active)
 {
-    int64_t arrival = add(active, c->is_up ? c->latency_ns : c->training_ns);
+    const Channel *c = &board->shared->channel[channel];
+    int64_t least = board->way[channel].latency_ns;
+    int64_t way = c->is_up ? least : c->training_ns;
+    int64_t floor = c->floor;
+    int64_t arrival = add(active, way > least ? way : least);
 
-    return arrival > c->floor ? arrival : c->floor;
+    return arrival > floor ? arrival : floor;
 }
 
-int64_t timed_board_least_promise(const Shared *s)
+int64_t timed_board_least_promise(const TimedBoard *board)
 {
+    const Shared *s = board->shared;
     int64_t least = TIMED_BOARD_NEVER;
     unsigned i;
 
-    for (i = 0; i < s->machines; i++) {
+    for (i = 0; i < board->machines; i++) {
         if (!s->machine[i].is_gone && s->machine[i].promise < least) {
             least = s->machine[i].promise;
         }
@@ -42,17 +48,18 @@ int64_t timed_board_least_promise(const Shared *s)
 
 /* The earliest time at which @machine does anything: of its own accord, when
  * its CPU goes on, or when a crossing arrives there. */
-static int64_t active_of(const Shared *s, unsigned machine)
+static int64_t active_of(const TimedBoard *board, unsigned machine)
 {
+    const Shared *s = board->shared;
     const Machine *m = &s->machine[machine];
     int64_t active =
         m->promise < m->accept_bound ? m->promise : m->accept_bound;
     unsigned i;
 
-    for (i = 0; i < s->channels; i++) {
+    for (i = 0; i < board->channels; i++) {
         const Channel *c = &s->channel[i];
 
-        if (c->to == machine && c->bound < active) {
+        if (board->way[i].to == machine && c->bound < active) {
             active = c->bound;
         }
     }
@@ -65,19 +72,20 @@ static int64_t active_of(const Shared *s, unsigned machine)
  * it will not have been sent while @self runs up to this horizon without
  * sending, and whoever sends asks for a new one.
  */
-static int64_t horizon_of(const Shared *s, unsigned self)
+static int64_t horizon_of(const TimedBoard *board, unsigned self)
 {
+    const Shared *s = board->shared;
     int64_t active[TIMED_BOARD_MACHINES];
     int64_t horizon = TIMED_BOARD_NEVER;
     bool changed = true;
-    unsigned i;
+    unsigned i, turn;
 
-    if (self == s->machines) {
-        return timed_board_least_promise(s);
+    if (self == board->machines) {
+        return timed_board_least_promise(board);
     }
-    for (i = 0; i < s->machines; i++) {
+    for (i = 0; i < board->machines; i++) {
         active[i] = i == self || s->machine[i].is_gone ? TIMED_BOARD_NEVER
-                                                       : active_of(s, i);
+                                                       : active_of(board, i);
     }
     /*
      * Not before its accept bound the CPU goes on. Messages of that same time
@@ -86,27 +94,29 @@ static int64_t horizon_of(const Shared *s, unsigned self)
      */
     horizon = add(s->machine[self].accept_bound,
                   s->machine[self].accept_bound == s->machine[self].stored);
-    for (i = 0; i < s->channels; i++) {
+    for (i = 0; i < board->channels; i++) {
         const Channel *c = &s->channel[i];
 
-        if (c->to == self) {
+        if (board->way[i].to == self) {
             horizon = c->bound < horizon ? c->bound : horizon;
         }
     }
-    while (changed) {
+    /* A way takes time, so no way through more than all machines is the first:
+     * more turns come only from values that change meanwhile. */
+    for (turn = 0; changed && turn <= board->machines; turn++) {
         changed = false;
-        for (i = 0; i < s->channels; i++) {
-            const Channel *c = &s->channel[i];
+        for (i = 0; i < board->channels; i++) {
+            unsigned from = board->way[i].from, to = board->way[i].to;
             int64_t arrival;
 
-            if (active[c->from] == TIMED_BOARD_NEVER) {
+            if (active[from] == TIMED_BOARD_NEVER) {
                 continue;
             }
-            arrival = timed_board_next_arrival(c, active[c->from]);
-            if (c->to == self) {
+            arrival = timed_board_next_arrival(board, i, active[from]);
+            if (to == self) {
                 horizon = arrival < horizon ? arrival : horizon;
-            } else if (arrival < active[c->to] && !s->machine[c->to].is_gone) {
-                active[c->to] = arrival;
+            } else if (arrival < active[to] && !s->machine[to].is_gone) {
+                active[to] = arrival;
                 changed = true;
             }
         }
@@ -122,13 +132,14 @@ void timed_board_wake(Machine *m)
     }
 }
 
-void timed_board_update(Shared *s)
+void timed_board_update(TimedBoard *board)
 {
+    Shared *s = board->shared;
     unsigned i;
 
-    for (i = 0; i < s->machines + s->has_model; i++) {
+    for (i = 0; i < board->machines + (s->has_model ? 1 : 0); i++) {
         Machine *m = &s->machine[i];
-        int64_t horizon = horizon_of(s, i);
+        int64_t horizon = horizon_of(board, i);
 
         if (horizon != m->horizon) {
             __atomic_store_n(&m->horizon, horizon, __ATOMIC_SEQ_CST);
@@ -139,25 +150,45 @@ void timed_board_update(Shared *s)
     }
 }
 
+/*
+ * The earliest arrival of the messages that wait in a channel; NEVER if none
+ * waits. One that the model delivered may arrive before one that was sent
+ * directly, when the link was down, and lies before it.
+ */
+static int64_t first_waiting(TimedBoard *board, unsigned channel)
+{
+    const Channel *c = &board->shared->channel[channel];
+    int64_t first = TIMED_BOARD_NEVER;
+    uint64_t at = c->taken;
+    size_t used;
+    Head head;
+
+    if (!board_ring_used(c->written, at, &used)) {
+        board_damaged(board, "the counts of messages on it do not fit");
+        return first;
+    }
+    while (used > 0 && timed_board_read_head(board, channel, at, used, &head)) {
+        first = head.arrival < first ? head.arrival : first;
+        at += board_room(head.size);
+        used -= board_room(head.size);
+    }
+    return first;
+}
+
 int64_t timed_board_report(TimedBoard *board, int64_t now, int64_t promise)
 {
     Shared *s = board->shared;
     Machine *m = &s->machine[board->self];
-    int64_t horizon;
+    int64_t horizon, first;
     unsigned i;
 
-    board_lock(s);
-    for (i = 0; i < s->channels; i++) {
-        const Channel *c = &s->channel[i];
-        uint64_t at = c->taken;
-        Head head;
-
-        /* One that the model delivered may arrive before one that was sent
-         * directly, when the link was down, and lies before it. */
-        while (c->to == board->self && at != c->written) {
-            memcpy(&head, &s->rings[i][at % RING_USED], sizeof(head));
-            promise = head.arrival < promise ? head.arrival : promise;
-            at += board_room(head.size);
+    if (!board_lock(board)) {
+        return now;
+    }
+    for (i = 0; i < board->channels; i++) {
+        if (board->way[i].to == board->self) {
+            first = first_waiting(board, i);
+            promise = first < promise ? first : promise;
         }
     }
     if (m->accepted >= 0 && m->accepted < promise) {
@@ -166,11 +197,11 @@ int64_t timed_board_report(TimedBoard *board, int64_t now, int64_t promise)
     __atomic_store_n(&m->now, now, __ATOMIC_RELAXED);
     if (m->promise != promise) {
         m->promise = promise;
-        timed_board_update(s);
+        timed_board_update(board);
     }
-    horizon = m->horizon = horizon_of(s, board->self);
-    board_unlock(s);
-    return horizon;
+    horizon = m->horizon = horizon_of(board, board->self);
+    board_unlock(board);
+    return board->error ? now : horizon;
 }
 
 /* Waiting */
@@ -178,14 +209,14 @@ int64_t timed_board_report(TimedBoard *board, int64_t now, int64_t promise)
 static bool has_message(const TimedBoard *board)
 {
     const Shared *s = board->shared;
-    bool is_model = board->self == s->machines;
+    bool is_model = board->self == board->machines;
     unsigned i;
 
-    for (i = 0; i < s->channels; i++) {
+    for (i = 0; i < board->channels; i++) {
         const Channel *c = &s->channel[i];
 
         if (is_model ? __atomic_load_n(&c->crossed, __ATOMIC_SEQ_CST) != c->seen
-                     : c->to == board->self &&
+                     : board->way[i].to == board->self &&
                            __atomic_load_n(&c->written, __ATOMIC_SEQ_CST) !=
                                c->taken) {
             return true;
@@ -237,10 +268,12 @@ int64_t timed_board_wait(TimedBoard *board, int64_t want, unsigned spins,
         }
         pause_cpu(i);
     }
-    board_lock(board->shared);
+    if (!board_lock(board)) {
+        return __atomic_load_n(&m->horizon, __ATOMIC_SEQ_CST);
+    }
     m->want = want;
     __atomic_store_n(&m->is_asleep, true, __ATOMIC_SEQ_CST);
-    board_unlock(board->shared);
+    board_unlock(board);
     if (!must_look(board, want, &word)) {
         syscall(SYS_futex, &m->word, FUTEX_WAIT, word, &ts, NULL, 0);
     }

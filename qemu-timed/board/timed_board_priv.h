@@ -3,6 +3,7 @@
  * The inside of the board (timed_board.h), for the files that implement it:
  *
  *   timed_board.c          makes it, opens it, copies it, looks into it
+ *   timed_board_lock.c     the lock
  *   timed_board_horizon.c  promises, horizons, and waiting for them
  *   timed_board_message.c  messages between machines, and links that come up
  *   timed_board_model.c    crossings, which the model gets and gives back
@@ -14,7 +15,6 @@
 #include "timed_board.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 
 /*
@@ -88,7 +88,7 @@ typedef struct {
     uint32_t has_model;
     uint32_t knocks; /* of others who want to speak to the model */
     uint32_t stops;  /* a futex: how often a machine has come to stand */
-    pthread_mutex_t lock;
+    uint32_t lock;   /* the number of the process that holds it, see below */
     Machine
         machine[TIMED_BOARD_MACHINES + 1]; /* the last one used: the model */
     Channel channel[2 * TIMED_BOARD_LINKS];
@@ -96,24 +96,77 @@ typedef struct {
     uint8_t rings[][RING]; /* of channels; then those to the model */
 } Shared;
 
+/* Of a channel, as it was when the board was opened. */
+typedef struct {
+    char name[TIMED_BOARD_NAME];
+    unsigned from, to;
+    int64_t latency_ns;
+} Way;
+
+/*
+ * The memory is shared with processes that a guest may have taken over, so it
+ * may change at any time. What a process needs to stay in its own memory, it
+ * keeps here; all else is copied, and checked before it is used.
+ */
 struct TimedBoard {
     Shared *shared;
+    size_t size;
     unsigned self;
-    uint32_t seen; /* value of the futex when the machine looked last */
+    unsigned machines, channels;
+    uint32_t lock_id;  /* this process, as holder of the lock */
+    uint32_t seen;     /* value of the futex when the machine looked last */
+    const char *error; /* see timed_board_error() */
+    Way way[2 * TIMED_BOARD_LINKS];
 };
 
-/* A machine that was killed may have held the lock: all that it protects is
- * valid after every single assignment, so the next holder goes on. */
-static inline void board_lock(Shared *s)
+/* From here on the board is of no use to this process. */
+static inline void board_damaged(TimedBoard *board, const char *what)
 {
-    if (pthread_mutex_lock(&s->lock) == EOWNERDEAD) {
-        pthread_mutex_consistent(&s->lock);
+    if (!board->error) {
+        board->error = what;
     }
 }
 
-static inline void board_unlock(Shared *s)
+/*
+ * The lock. A mutex of the C library would have pointers in the shared memory,
+ * which its functions follow. Here it is the number of its holder, and if a
+ * machine ends that holds it, timed_board_leave() takes it away. All that the
+ * lock protects is valid after every single assignment.
+ *
+ * False if a process has held it for BOARD_PATIENCE_MS: it was stopped, or the
+ * board is damaged. Then nothing that the lock protects may be touched, and
+ * the board is of no use any more. board_try_lock() gives up sooner, and the
+ * board is as good as before.
+ */
+#define BOARD_PATIENCE_MS 5000
+bool board_lock(TimedBoard *board);
+bool board_try_lock(TimedBoard *board, int patience_ms);
+void board_unlock(TimedBoard *board);
+/* Takes the lock away from @machine, which has ended, if it holds it. */
+void board_take_lock_from(TimedBoard *board, unsigned machine);
+
+/*
+ * A value that others look for without the lock, or that makes other values
+ * valid: it is written after all that was written before it.
+ */
+#define board_publish(place, value)                                            \
+    __atomic_store_n(place, value, __ATOMIC_SEQ_CST)
+
+/*
+ * The bytes that wait in a ring between @taken and @written. False if there
+ * cannot be so many, or if they are no whole messages.
+ */
+static inline bool board_ring_used(uint64_t written, uint64_t taken,
+                                   size_t *ret_used)
 {
-    pthread_mutex_unlock(&s->lock);
+    uint64_t used = written - taken;
+
+    if (used > RING_USED || used % sizeof(Head) != 0 ||
+        taken % sizeof(Head) != 0) {
+        return false;
+    }
+    *ret_used = (size_t)used;
+    return true;
 }
 
 static inline void board_ring_put(uint8_t *ring, uint64_t at, const void *bytes,
@@ -139,13 +192,20 @@ static inline void board_ring_get(const uint8_t *ring, uint64_t at, void *bytes,
 /* The following are called with the lock. */
 
 /* A promise has changed: gives all machines their horizons. */
-void timed_board_update(Shared *s);
+void timed_board_update(TimedBoard *board);
 /* Makes @m look at the board again. */
 void timed_board_wake(Machine *m);
-/* The earliest arrival of a message on @c that was not sent yet, if @active is
- * the earliest time at which the sender does anything. */
-int64_t timed_board_next_arrival(const Channel *c, int64_t active);
+/* The earliest arrival of a message on @channel that was not sent yet, if
+ * @active is the earliest time at which the sender does anything. */
+int64_t timed_board_next_arrival(const TimedBoard *board, unsigned channel,
+                                 int64_t active);
 /* The time before which no machine gives the model anything. */
-int64_t timed_board_least_promise(const Shared *s);
+int64_t timed_board_least_promise(const TimedBoard *board);
+/*
+ * Copies the head at the place @at of a ring in which @used bytes wait. False,
+ * and the board is damaged, if it is no head, or no such message waits.
+ */
+bool timed_board_read_head(TimedBoard *board, unsigned channel, uint64_t at,
+                           size_t used, Head *ret_head);
 
 #endif /* TIMED_BOARD_PRIV_H */

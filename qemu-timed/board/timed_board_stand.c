@@ -10,6 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/* The longest wait of a process that has other things to do */
+#define LOOK_MS 1
+
 int64_t timed_board_limit(const TimedBoard *board)
 {
     return __atomic_load_n(&board->shared->limit, __ATOMIC_SEQ_CST);
@@ -29,10 +32,12 @@ int64_t timed_board_stand(TimedBoard *board, int64_t now, uint32_t round,
     Machine *m = &s->machine[board->self];
     uint32_t word;
 
-    board_lock(s);
+    if (!board_lock(board)) {
+        return now;
+    }
     m->stands = now;
     m->round = round;
-    board_unlock(s);
+    board_unlock(board);
     __atomic_add_fetch(&s->stops, 1, __ATOMIC_SEQ_CST);
     syscall(SYS_futex, &s->stops, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     __atomic_store_n(&m->is_asleep, true, __ATOMIC_SEQ_CST);
@@ -42,9 +47,11 @@ int64_t timed_board_stand(TimedBoard *board, int64_t now, uint32_t round,
     }
     __atomic_store_n(&m->is_asleep, false, __ATOMIC_SEQ_CST);
     if (timed_board_limit(board) > now) {
-        board_lock(s);
+        if (!board_lock(board)) {
+            return now;
+        }
         m->stands = -1;
-        board_unlock(s);
+        board_unlock(board);
     }
     return timed_board_limit(board);
 }
@@ -61,12 +68,12 @@ bool timed_board_is_busy(const TimedBoard *board, unsigned machine)
                            __ATOMIC_SEQ_CST);
 }
 
-static void wake_all(Shared *s)
+static void wake_all(TimedBoard *board)
 {
     unsigned i;
 
-    for (i = 0; i < s->machines; i++) {
-        timed_board_wake(&s->machine[i]);
+    for (i = 0; i < board->machines; i++) {
+        timed_board_wake(&board->shared->machine[i]);
     }
 }
 
@@ -74,20 +81,16 @@ void timed_board_set_limit(TimedBoard *board, int64_t limit)
 {
     Shared *s = board->shared;
 
-    board_lock(s);
     __atomic_store_n(&s->limit, limit, __ATOMIC_SEQ_CST);
-    wake_all(s);
-    board_unlock(s);
+    wake_all(board);
 }
 
 void timed_board_next_round(TimedBoard *board)
 {
     Shared *s = board->shared;
 
-    board_lock(s);
     __atomic_add_fetch(&s->round, 1, __ATOMIC_SEQ_CST);
-    wake_all(s);
-    board_unlock(s);
+    wake_all(board);
 }
 
 bool timed_board_all_stand(TimedBoard *board)
@@ -96,15 +99,18 @@ bool timed_board_all_stand(TimedBoard *board)
     bool all = true;
     unsigned i;
 
-    board_lock(s);
-    for (i = 0; i < s->machines; i++) {
+    /* A machine that was stopped may hold the lock. */
+    if (!board_try_lock(board, LOOK_MS)) {
+        return false;
+    }
+    for (i = 0; i < board->machines; i++) {
         const Machine *m = &s->machine[i];
 
         if (!m->is_gone && (m->stands != s->limit || m->round != s->round)) {
             all = false;
         }
     }
-    board_unlock(s);
+    board_unlock(board);
     return all;
 }
 
@@ -138,20 +144,23 @@ void timed_board_leave(TimedBoard *board, unsigned machine)
     Machine *m = &s->machine[machine];
     unsigned i;
 
-    board_lock(s);
+    board_take_lock_from(board, machine);
+    if (!board_lock(board)) {
+        return;
+    }
     if (!m->is_gone) {
         m->is_gone = true;
         m->accepted = TIMED_BOARD_NEVER;
         m->accept_bound = TIMED_BOARD_NEVER;
         __atomic_add_fetch(&m->departures, 1, __ATOMIC_SEQ_CST);
     }
-    for (i = 0; i < s->channels; i++) {
-        if (s->channel[i].from == machine) {
+    for (i = 0; i < board->channels; i++) {
+        if (board->way[i].from == machine) {
             s->channel[i].is_up = false;
         }
     }
-    timed_board_update(s);
-    board_unlock(s);
+    timed_board_update(board);
+    board_unlock(board);
 }
 
 void timed_board_return(TimedBoard *board, unsigned machine)
@@ -160,9 +169,11 @@ void timed_board_return(TimedBoard *board, unsigned machine)
     Machine *m = &s->machine[machine];
     unsigned i;
 
-    board_lock(s);
-    for (i = 0; i < s->channels; i++) {
-        if (s->channel[i].to == machine) {
+    if (!board_lock(board)) {
+        return;
+    }
+    for (i = 0; i < board->channels; i++) {
+        if (board->way[i].to == machine) {
             s->channel[i].taken = s->channel[i].written;
         }
     }
@@ -173,22 +184,22 @@ void timed_board_return(TimedBoard *board, unsigned machine)
     m->now = s->limit;
     m->promise = s->limit;
     m->stands = -1;
-    timed_board_update(s);
-    board_unlock(s);
+    timed_board_update(board);
+    board_unlock(board);
 }
 
 uint32_t timed_board_departures(const TimedBoard *board, unsigned channel)
 {
     const Shared *s = board->shared;
 
-    return __atomic_load_n(&s->machine[s->channel[channel].from].departures,
+    return __atomic_load_n(&s->machine[board->way[channel].from].departures,
                            __ATOMIC_SEQ_CST);
 }
 
 uint32_t timed_board_returns(const TimedBoard *board, unsigned channel)
 {
     const Shared *s = board->shared;
-    const Machine *m = &s->machine[s->channel[channel].from];
+    const Machine *m = &s->machine[board->way[channel].from];
 
     return m->departures - m->is_gone;
 }
