@@ -104,10 +104,15 @@ static bool is_refused(const Page *page)
 static uint64_t guess(const FarsideFetch *s, const Page *page, uint64_t address,
                       unsigned size)
 {
-    uint64_t row = s->is_open ? address - s->begin : 0;
+    uint64_t row = s->is_open ? address - s->begin : 0, known;
 
-    if (!farside_time()) {
-        return row < LINE_BYTES ? size : PAGE_BYTES;
+    if (!farside_time() && row < LINE_BYTES) {
+        /*
+         * The first piece may be all. The second one tells of a row, which is
+         * probably as long as the last one in this page.
+         */
+        known = page && page->bytes > row ? page->bytes - row : 0;
+        return row ? MAX(known, LINE_BYTES - address % LINE_BYTES) : size;
     }
     if (s->is_open) {
         /* Twice as much as up to here */

@@ -9,6 +9,7 @@
 #include "block/aio.h"
 #include "farside_link.h"
 #include "farside_time.h"
+#include "farside_turn.h"
 #include "wire/farside_socket.h"
 
 #define RETRY_MS 50
@@ -482,6 +483,7 @@ static void link_readable(void *opaque)
 {
     FarsideLink *link = opaque;
 
+    farside_turn_note();
     if (!link->held) {
         receive_some(link);
     }

@@ -17,6 +17,7 @@
 #include "farside_mirror.h"
 #include "farside_origin.h"
 #include "farside_time.h"
+#include "farside_turn.h"
 #include "farside_windows.h"
 
 #define TYPE_FARSIDE_NTB_WINDOW "farside-switchtec-window"
@@ -309,12 +310,13 @@ uint64_t farside_windows_refused(FarsideWindows *s)
  * True if blocks may be fetched for the access at @near. A CPU may wait for a
  * change, so it reads what it needs. Outside of virtual time a device has no
  * blocks if it reaches some of the peer's memory directly: it could learn there
- * of data that are newer than a block. A trace shows what a device needs.
+ * of data that are newer than a block. While a trace is on, it reaches nothing
+ * directly.
  */
 static bool may_fetch(const Map *map, const FarsideNear *near)
 {
     return !near->is_cpu &&
-           (farside_time() || (!map->traced && map->ram_count == 0));
+           (farside_time() || map->traced || map->ram_count == 0);
 }
 
 /*
@@ -332,6 +334,7 @@ static FarsideNear near_of(const Window *w, hwaddr offset, MemTxAttrs attrs)
         .is_device = farside_wait_is_device(attrs),
     };
 
+    farside_turn_note();
     near.is_cpu = current_cpu && !near.is_device;
 
     if (farside_time()) {
@@ -878,6 +881,7 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
     s->requester = requester;
     s->mirror = farside_mirror_new();
     s->fetch = farside_fetch_new(requester);
+    farside_turn_add_user();
     memory_region_init(&s->peer_memory, OBJECT(pci), "farside-peer-memory",
                        UINT64_MAX);
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
@@ -936,6 +940,7 @@ void farside_windows_free(FarsideWindows *s)
     if (s) {
         farside_mirror_free(s->mirror);
         farside_fetch_free(s->fetch);
+        farside_turn_remove_user();
     }
     g_free(s);
 }

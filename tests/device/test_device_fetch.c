@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: where a device reaches a peer's memory by requests alone, the rest
- * of a page is fetched as a block once the device has read 64 adjacent bytes.
+ * Invariant: where a device reaches a peer's memory by requests alone, a row of
+ * adjacent reads is fetched in blocks, each as long as the row up to there.
  * The device always gets the bytes that a read of 8 bytes at that moment would
  * bring; no register is fetched; and no block outlives the device's access, or
  * what a peer does meanwhile. The test plays the far end.
@@ -9,6 +9,7 @@
 #include <check.h>
 #include <glib.h>
 #include <string.h>
+#include <unistd.h>
 #include "device_rig.h"
 #include "switchtec_regs.h"
 #include "../suite.h"
@@ -17,7 +18,8 @@
 #define MIB    (1ull << 20)
 #define TARGET 0xf0000000ull
 #define PAGE   4096u
-#define START  64u  /* bytes that are read in pieces of 8 */
+#define PIECE  8u
+#define LINE   64u  /* where the second piece's block ends */
 #define PART   512u /* bytes of a block's request */
 
 static DeviceRig *rig;
@@ -136,12 +138,42 @@ static void refuse_block(const Block *block)
     }
 }
 
-/* A device begins to read two lines. Returns the block after the first. */
+/* The bytes that are asked for at @at of a row that began at @begin. */
+static unsigned asked_at(uint64_t begin, uint64_t at)
+{
+    uint64_t row = at - begin;
+    uint64_t end = (at + row + LINE - 1) / LINE * LINE;
+
+    if (row == 0) {
+        return PIECE;
+    }
+    if (row < LINE) {
+        return LINE - at % LINE;
+    }
+    return MIN(end, (at / PAGE + 1) * PAGE) - at;
+}
+
+/* Answers all that is asked for while a device reads the row [from, to). */
+static void answer_row(uint64_t from, uint64_t to, unsigned state)
+{
+    uint64_t at;
+    unsigned length;
+    Block block;
+
+    for (at = from; at < to; at += length) {
+        length = asked_at(from, at);
+        block = receive_block(at, length);
+        answer_block(&block, state);
+    }
+}
+
+/* A device begins to read two lines. Returns the block after the first piece.
+ */
 static Block begin_two_lines(void)
 {
-    rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
-    answer_pieces(TARGET, TARGET + START, 0);
-    return receive_block(TARGET + START, PAGE - START);
+    rig_read_bytes_begin(rig, RIG_BAR2, 2 * LINE);
+    answer_pieces(TARGET, TARGET + PIECE, 0);
+    return receive_block(TARGET + PIECE, LINE - PIECE);
 }
 
 /* Ends a device's read that began at @address; bytes from @at on are newer. */
@@ -159,25 +191,18 @@ static void ends_with(uint64_t address, unsigned size, unsigned at)
 START_TEST(a_long_read_takes_blocks)
 {
     const unsigned size = 2 * PAGE + 100;
-    Block block;
 
     rig_read_bytes_begin(rig, RIG_BAR2, size);
-    answer_pieces(TARGET, TARGET + START, 0);
-    block = receive_block(TARGET + START, PAGE - START);
-    answer_block(&block, 0);
-    block = receive_block(TARGET + PAGE, PAGE);
-    answer_block(&block, 0);
-    block = receive_block(TARGET + 2 * PAGE, PAGE);
-    answer_block(&block, 0);
+    answer_row(TARGET, TARGET + size, 0);
     ends_with(TARGET, size, size);
 }
 END_TEST
 
 START_TEST(a_short_read_takes_what_it_needs)
 {
-    rig_read_bytes_begin(rig, RIG_BAR2 + 0x40, START);
-    answer_pieces(TARGET + 0x40, TARGET + 0x40 + START, 0);
-    ends_with(TARGET + 0x40, START, START);
+    rig_read_bytes_begin(rig, RIG_BAR2 + 0x40, PIECE);
+    answer_pieces(TARGET + 0x40, TARGET + 0x40 + PIECE, 0);
+    ends_with(TARGET + 0x40, PIECE, PIECE);
 }
 END_TEST
 
@@ -185,14 +210,9 @@ END_TEST
 START_TEST(nothing_behind_the_window_is_asked_for)
 {
     const uint64_t at = 0x10000 - PAGE - 0x100;
-    Block block;
 
     rig_read_bytes_begin(rig, RIG_BAR2 + at, PAGE + 0x100);
-    answer_pieces(TARGET + at, TARGET + at + START, 0);
-    block = receive_block(TARGET + at + START, 0x100 - START);
-    answer_block(&block, 0);
-    block = receive_block(TARGET + 0x10000 - PAGE, PAGE);
-    answer_block(&block, 0);
+    answer_row(TARGET + at, TARGET + 0x10000, 0);
     ends_with(TARGET + at, PAGE + 0x100, PAGE + 0x100);
 }
 END_TEST
@@ -204,8 +224,8 @@ static void two_lines_are_refused(void)
 
     block = begin_two_lines();
     refuse_block(&block);
-    answer_pieces(TARGET + START, TARGET + 2 * START, 0);
-    ends_with(TARGET, 2 * START, 2 * START);
+    answer_pieces(TARGET + PIECE, TARGET + 2 * LINE, 0);
+    ends_with(TARGET, 2 * LINE, 2 * LINE);
 }
 
 START_TEST(what_is_no_memory_is_read_in_pieces)
@@ -220,9 +240,12 @@ START_TEST(the_next_access_asks_again)
     Block block;
 
     two_lines_are_refused();
-    block = begin_two_lines();
+    rig_read_bytes_begin(rig, RIG_BAR2, 2 * LINE);
+    answer_pieces(TARGET, TARGET + PIECE, 0);
+    /* All that the device has read in this page before */
+    block = receive_block(TARGET + PIECE, 2 * LINE - PIECE);
     answer_block(&block, 0);
-    ends_with(TARGET, 2 * START, 2 * START);
+    ends_with(TARGET, 2 * LINE, 2 * LINE);
 }
 END_TEST
 
@@ -231,12 +254,14 @@ START_TEST(the_next_access_reads_anew)
 {
     Block block;
 
-    block = begin_two_lines();
+    rig_read_bytes_begin(rig, RIG_BAR2, 24);
+    answer_pieces(TARGET, TARGET + PIECE, 0);
+    block = receive_block(TARGET + PIECE, LINE - PIECE);
     answer_block(&block, 0);
-    ends_with(TARGET, 2 * START, 2 * START);
-    rig_read_bytes_begin(rig, RIG_BAR2 + 2 * START, 16);
-    answer_pieces(TARGET + 2 * START, TARGET + 2 * START + 16, 1);
-    ends_with(TARGET + 2 * START, 16, 0);
+    ends_with(TARGET, 24, 24);
+    rig_read_bytes_begin(rig, RIG_BAR2 + 24, PIECE);
+    answer_pieces(TARGET + 24, TARGET + 24 + PIECE, 1);
+    ends_with(TARGET + 24, PIECE, 0);
 }
 END_TEST
 
@@ -252,8 +277,8 @@ START_TEST(a_request_of_the_peer_ends_it)
     block = begin_two_lines();
     rig_peer_send(peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
     answer_block(&block, 0);
-    answer_pieces(TARGET + START, TARGET + 2 * START, 1);
-    ends_with(TARGET, 2 * START, START);
+    answer_row(TARGET + PIECE, TARGET + 2 * LINE, 1);
+    ends_with(TARGET, 2 * LINE, PIECE);
 }
 END_TEST
 
@@ -265,9 +290,27 @@ START_TEST(a_peer_that_gives_memory_is_read_in_pieces)
     rig_read_bytes_begin(rig, RIG_BAR2, 8);
     answer_pieces(TARGET, TARGET + 8, 0);
     ends_with(TARGET, 8, 8);
-    rig_read_bytes_begin(rig, RIG_BAR2, 2 * START);
-    answer_pieces(TARGET, TARGET + 2 * START, 0);
-    ends_with(TARGET, 2 * START, 2 * START);
+    rig_read_bytes_begin(rig, RIG_BAR2, 2 * LINE);
+    answer_pieces(TARGET, TARGET + 2 * LINE, 0);
+    ends_with(TARGET, 2 * LINE, 2 * LINE);
+}
+END_TEST
+
+/* While a trace is on, nothing is reached directly, so there are blocks. */
+START_TEST(a_traced_link_has_blocks)
+{
+    g_autofree char *path = NULL, *value = NULL, *answer = NULL;
+    int fd = g_file_open_tmp("fetch-XXXXXX", &path, NULL);
+
+    ck_assert_int_ge(fd, 0);
+    value = g_strdup_printf("\"%s\"", path);
+    rig_peer_give_ram(peer, 2 * MIB, MIB, true);
+    answer = rig_set(rig, "trace", value);
+    rig_read_bytes_begin(rig, RIG_BAR2, PAGE);
+    answer_row(TARGET, TARGET + PAGE, 0);
+    ends_with(TARGET, PAGE, PAGE);
+    close(fd);
+    unlink(path);
 }
 END_TEST
 
@@ -313,6 +356,7 @@ static Suite *make_suite(void)
 
     tcase_add_checked_fixture(tcase, setup, teardown);
     tcase_add_test(tcase, a_long_read_takes_blocks);
+    tcase_add_test(tcase, a_traced_link_has_blocks);
     tcase_add_test(tcase, a_short_read_takes_what_it_needs);
     tcase_add_test(tcase, nothing_behind_the_window_is_asked_for);
     tcase_add_test(tcase, what_is_no_memory_is_read_in_pieces);

@@ -437,7 +437,7 @@ START_TEST(a_device_in_an_access_misses_nothing)
     {
         unsigned offset;
 
-        for (offset = 8; offset < 64; offset += 8) {
+        for (offset = read.length; offset < 64; offset += read.length) {
             read = receive_read(peer);
             ck_assert_uint_eq(read.address, 0xf0000000 + offset);
             complete(peer, &read, command + offset);
