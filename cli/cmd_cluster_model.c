@@ -38,9 +38,11 @@ typedef struct Model {
     int64_t *bounds;     /* of each channel */
     int64_t *accepts;    /* of each machine */
     uint64_t ids;
-    int64_t called;  /* the time of the last call of the model */
-    int control;     /* the line on which branches are asked for */
-    uint32_t knocks; /* of the board that were answered */
+    int64_t called;     /* the time of the last call of the model */
+    int64_t reached;    /* the fabric has been computed up to this time */
+    const char *damage; /* why the machines cannot be served; NULL: they can */
+    int control;        /* the line on which branches are asked for */
+    uint32_t knocks;    /* of the board that were answered */
 } Model;
 
 static void on_arrived(void *owner, unsigned link, unsigned end, uint64_t id,
@@ -61,7 +63,7 @@ static void on_lost(void *owner, unsigned link, unsigned end, uint64_t id,
     Model *model = owner;
     const Parcel *parcel = g_hash_table_lookup(model->entered, &id);
 
-    if (!clu_faults_may_lose(parcel->bytes)) {
+    if (!clu_faults_may_lose(parcel->bytes, parcel->crossing.size)) {
         on_arrived(owner, link, end, id, time);
         return;
     }
@@ -107,7 +109,13 @@ static void take_all(Model *model)
     TimedCrossing crossing;
 
     while (timed_board_take_crossing(model->board, &crossing, bytes)) {
-        Parcel *parcel = g_malloc(sizeof(*parcel) + crossing.size);
+        Parcel *parcel;
+
+        if (crossing.time < model->reached) {
+            model->damage = "a machine has sent something into the past";
+            return;
+        }
+        parcel = g_malloc(sizeof(*parcel) + crossing.size);
 
         parcel->crossing = crossing;
         parcel->id = ++model->ids;
@@ -166,7 +174,9 @@ static bool compute(Model *model, int64_t promise)
                               enters ? first->crossing.time : promise)) {
             /* The machine that was called may send from that time on. */
             promise = MIN(promise, model->called);
+            model->reached = MAX(model->reached, model->called);
         } else if (enters) {
+            model->reached = first->crossing.time;
             enter(model, g_queue_pop_head(&model->waiting));
         } else {
             return any || exp_crossings_next(model->crossings) != next;
@@ -299,11 +309,17 @@ static void make_branch(Model *model)
     }
 }
 
+/* The supervisor ends the cluster without this process. */
+static const char *damage_of(const Model *model)
+{
+    return model->damage ? model->damage : timed_board_error(model->board);
+}
+
 static void go(Model *model)
 {
     int64_t promise;
 
-    for (;;) {
+    while (!damage_of(model)) {
         if (timed_board_knocks(model->board) != model->knocks) {
             make_branch(model);
         }
@@ -367,4 +383,7 @@ void cmd_cluster_model_run(const CluPlan *plan, int fd, int control,
     number(&model);
     clu_process_leave_terminal();
     go(&model);
+    g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
+                "the memory that the machines share is of no use any more: %s",
+                damage_of(&model));
 }

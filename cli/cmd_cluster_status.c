@@ -4,6 +4,9 @@
 #include "cmd_cluster_common.h"
 #include "cmd_cluster_table.h"
 
+/* The supervisor waits a second for monitors that do not answer. */
+#define ANSWER_MS 5000
+
 static int run(const CmdClusterVerb *verb, int argc, char **argv)
 {
     static const char *const words[] = {"status", NULL};
@@ -21,6 +24,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
         return status;
     }
     mode.output = text;
+    mode.timeout_ms = ANSWER_MS;
     status = cmd_cluster_ask(argv[0], &args, words, &mode);
     if (status == 0 && is_json) {
         puts(text->str);

@@ -93,6 +93,18 @@ CluClient *clu_client_connect(const char *dir, GError **error)
     return clu_client_new(fd);
 }
 
+void clu_client_kill(const CluClient *client)
+{
+    struct ucred peer;
+    socklen_t length = sizeof(peer);
+
+    /* That is the process which listens at the socket. */
+    if (getsockopt(client->fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+        peer.pid > 1) {
+        kill(peer.pid, SIGKILL);
+    }
+}
+
 void clu_client_free(CluClient *client)
 {
     if (client) {

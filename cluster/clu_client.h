@@ -26,6 +26,9 @@ CluClient *clu_client_new(int fd);
 void clu_client_free(CluClient *client);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluClient, clu_client_free)
 
+/* Kills the supervisor: it does not answer, and its machines end with it. */
+void clu_client_kill(const CluClient *client);
+
 typedef enum CluClientInput {
     CLU_CLIENT_NO_INPUT,
     CLU_CLIENT_COMMAND, /* standard input and signals go to a command */

@@ -153,6 +153,16 @@ void clu_cluster_set_trace(CluCluster *cluster, const CluPlanLink *link,
 
 /* Changes */
 
+void clu_cluster_abandon(const CluCluster *cluster)
+{
+    for (unsigned i = 0; i < cluster->hosts->len; i++) {
+        clu_host_abandon(cluster->hosts->pdata[i]);
+    }
+    if (cluster->setup->timed) {
+        clu_timed_abandon(cluster->setup->timed);
+    }
+}
+
 void clu_cluster_changed(CluCluster *cluster)
 {
     cluster->ops->changed(cluster->owner);

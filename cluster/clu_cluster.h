@@ -115,6 +115,9 @@ bool clu_cluster_is_quiet(const CluCluster *cluster);
 bool clu_cluster_branch(CluCluster *cluster, const CluDir *dir, int alive,
                         char *const *sets, GError **error);
 
+/* Kills all processes: the supervisor is about to end. */
+void clu_cluster_abandon(const CluCluster *cluster);
+
 /* Calls CluClusterOps.changed. */
 void clu_cluster_changed(CluCluster *cluster);
 

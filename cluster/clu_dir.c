@@ -394,3 +394,44 @@ bool clu_dir_wait_gone(const char *path, unsigned timeout_ms)
     }
     return true;
 }
+
+/* True if a descriptor in the folder @path, of a process, is that of @file. */
+static bool has_open(const char *path, const struct stat *file)
+{
+    GDir *dir = g_dir_open(path, 0, NULL);
+    const char *name;
+    bool found = false;
+
+    while (dir && !found && (name = g_dir_read_name(dir))) {
+        g_autofree char *fd = g_build_filename(path, name, NULL);
+        struct stat st;
+
+        found = stat(fd, &st) == 0 && st.st_dev == file->st_dev &&
+                st.st_ino == file->st_ino;
+    }
+    if (dir) {
+        g_dir_close(dir);
+    }
+    return found;
+}
+
+void clu_dir_continue(const char *path)
+{
+    g_autofree char *lock = g_build_filename(path, LOCK_NAME, NULL);
+    GDir *dir = g_dir_open("/proc", 0, NULL);
+    const char *name;
+    struct stat st;
+    bool is_there = stat(lock, &st) == 0;
+
+    while (dir && is_there && (name = g_dir_read_name(dir))) {
+        g_autofree char *fds = g_build_filename("/proc", name, "fd", NULL);
+        int64_t pid = g_ascii_strtoll(name, NULL, 10);
+
+        if (pid > 1 && has_open(fds, &st)) {
+            kill((pid_t)pid, SIGCONT);
+        }
+    }
+    if (dir) {
+        g_dir_close(dir);
+    }
+}

@@ -72,6 +72,10 @@ char *clu_dir_find(const char *name);
  * Returns false if that takes longer than @timeout_ms. */
 bool clu_dir_wait_gone(const char *path, unsigned timeout_ms);
 
+/* Lets the processes that hold the lock of the directory @path go on, if they
+ * were stopped by a signal. */
+void clu_dir_continue(const char *path);
+
 /* True if @name may be the name of a cluster. */
 bool clu_dir_is_name(const char *name);
 

@@ -325,10 +325,13 @@ GArray *clu_faults_steps(const CluPlan *plan)
     return steps;
 }
 
-bool clu_faults_may_lose(const void *packet)
+bool clu_faults_may_lose(const void *packet, size_t size)
 {
     const struct farside_wire_head *head = packet;
 
+    if (size < sizeof(*head)) {
+        return true;
+    }
     switch (head->type) {
     case FARSIDE_WIRE_READ:
     case FARSIDE_WIRE_WRITE:

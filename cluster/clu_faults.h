@@ -56,11 +56,12 @@ void clu_faults_options(const CluPlan *plan, const CluPlanHost *host,
 GArray *clu_faults_steps(const CluPlan *plan);
 
 /*
- * True if a link that is down loses the message @packet of an NTB: it is a TLP.
+ * True if a link that is down loses the message @packet of an NTB, which has
+ * @size bytes: it is a TLP.
  * The message registers and the control blocks are in the switch, and no
  * hardware has the messages by which two NTBs talk about their link.
  */
-bool clu_faults_may_lose(const void *packet);
+bool clu_faults_may_lose(const void *packet, size_t size);
 
 /* True if @host is not there at first. */
 bool clu_faults_is_late(const CluPlan *plan, const CluPlanHost *host);

@@ -508,6 +508,13 @@ void clu_host_end_process(CluHost *host, const char *cause)
     g_clear_pointer(&host->qmp, clu_qmp_free);
 }
 
+void clu_host_abandon(const CluHost *host)
+{
+    if (host->process) {
+        clu_process_kill(host->process);
+    }
+}
+
 void clu_host_kill(CluHost *host, const char *cause)
 {
     if (!host->process || host->state == CLU_HOST_DEAD) {

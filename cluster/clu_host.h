@@ -68,6 +68,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluHost, clu_host_free)
 /* Starts the process; there must be none. False and @error if that fails. */
 bool clu_host_start(CluHost *host, GError **error);
 
+/* Kills the process, if there is one: the supervisor is about to end. */
+void clu_host_abandon(const CluHost *host);
+
 /* Kills the process, if there is one. The host is dead at once, with @cause;
  * the process ends soon after. In a timed cluster that happens between two
  * steps. */

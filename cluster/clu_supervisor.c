@@ -404,8 +404,12 @@ static void supervisor_main(const CluClusterSetup *setup, int conn)
     if (setup->timed && supervisor.cluster) {
         clu_timed_end(setup->timed);
     }
-    /* The QEMU processes end with this one. Then the keeper removes the
-     * directory. */
+    /* Those that are children of this process end with it. A machine of a
+     * branch is none, and if it was stopped it does not hear of the end. */
+    if (supervisor.cluster) {
+        clu_cluster_abandon(supervisor.cluster);
+    }
+    /* Now the keeper removes the directory. */
     _exit(0);
 }
 

@@ -204,6 +204,13 @@ void clu_timed_end(CluTimed *timed)
     clu_timed_note(timed, CLU_INPUT_TO, NULL, text, strlen(text));
 }
 
+void clu_timed_abandon(const CluTimed *timed)
+{
+    if (timed->model) {
+        clu_process_kill(timed->model);
+    }
+}
+
 /* Faults. All machines stand. */
 
 static void add_start(CluTimed *timed, const CluFaultStep *kill)
@@ -240,7 +247,8 @@ static void do_fallen(CluTimed *timed)
         };
         int fault = timed_board_fallen(timed->board, i);
 
-        if (fault < 0) {
+        /* The number is the machine's, and may be any. */
+        if (fault < 0 || fault >= (int)timed->plan->description->faults->len) {
             continue;
         }
         step.fault = timed->plan->description->faults->pdata[fault];
@@ -274,9 +282,15 @@ static void do_faults(CluTimed *timed)
 
 static gboolean on_calm(gpointer data);
 
-/* When all machines stand, and nothing else is to be done, comes on_calm(). */
+/*
+ * When all machines stand, and nothing else is to be done, comes on_calm(). The
+ * cluster ends if the board is damaged: no machine can go on then.
+ */
 static void look(CluTimed *timed)
 {
+    if (timed_board_error(timed->board)) {
+        raise(SIGTERM);
+    }
     if (!timed->calm && timed_board_all_stand(timed->board)) {
         timed->calm =
             clu_source_new_idle(timed->context, G_PRIORITY_LOW, on_calm, timed);

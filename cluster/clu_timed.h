@@ -114,6 +114,8 @@ void clu_timed_note(CluTimed *timed, CluInputKind kind, const char *host,
                     const void *data, size_t length);
 /* Logs the end of the run. */
 void clu_timed_end(CluTimed *timed);
+/* Kills the model's process: the supervisor is about to end. */
+void clu_timed_abandon(const CluTimed *timed);
 
 /* The plan with the faults of this cluster: those of the branch if it is one.
  */
