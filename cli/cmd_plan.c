@@ -204,8 +204,8 @@ static int print_machines(const TopoDescription *description, Table *table)
     table_add_columns(shown, columns, G_N_ELEMENTS(columns));
     for (unsigned i = 0; i < rows->len; i++) {
         const CluLendPlan *row = &g_array_index(rows, CluLendPlan, i);
-        g_autofree char *space = bytes_text(row->space_bytes);
-        g_autofree char *window = bytes_text(row->window_bytes);
+        g_autofree char *space = fab_size_text(row->space_bytes);
+        g_autofree char *window = fab_size_text(row->window_bytes);
 
         machine_row(table, row);
         table_add_row(shown);
