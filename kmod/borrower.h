@@ -8,32 +8,41 @@
  * A file calls only files below it:
  *
  *	borrower_main.c		loans: begin and end, requests of the lender
+ *	borrower_request.c	requests to the lender
+ *	borrower_list.c		the devices of other nodes
  *	borrower_bridge.c	host bridge
  *	borrower_config.c	configuration space
  *	borrower_dma.c  borrower_msi.c  borrower_check.c
  *				DMA, interrupts, lenders that lie
  *	borrower_allow.c	devices that may be borrowed
  *	borrower_quirks.c	functions of the kernel that depend on IDs
- *	borrower_p2p.c		peer-to-peer
+ *	borrower_guest.c	memory of virtual machines
+ *	borrower_p2p.c  borrower_place.c
+ *				peer-to-peer, and where virtual machines have the devices
  *	borrower_window.c  borrower_space.c
  *				windows onto this node, addresses of an IOMMU
  *	borrower_stats.c	counters
  *
  * Locks, outermost first:
  *
- *	borrower_admin	held while a loan begins or ends.
+ *	mutex		of a loan. Held while the loan begins or ends.
  *	locks of the PCI core and of drivers
  *	windows_mutex	of a loan. Guards its windows.
  *	slices_mutex	guards the addresses of translated windows.
- *	place_mutex	guards what virtual machines have of loans. Held while a lender is
- *			told of it; taken below the locks of dl_mdev.
- *	p2p_mutex	guards the windows of peer-to-peer.
+ *	place_mutex	of a loan. Held while its lender is told where its device reaches
+ *			others of a virtual machine; taken below the locks of dl_mdev.
+ *	mutex		of a pair of peer-to-peer. Guards its windows.
  *	allow_mutex	guards the list of devices that may be borrowed.
- *	borrower_lock	guards the list of loans; taken in any context.
+ *	borrower_lock, borrower_p2p_lock
+ *			guard the lists of loans and of pairs; taken in any context.
+ *
+ * A mutex that is held over a wait for a lender belongs to one loan or one pair, so the
+ * loans of other lenders do not wait. Each loan and each pair ends in a work of its own.
+ * borrower_srcu is held by those who find a loan by its function.
  *
  * The fabric tells of a loss while an adapter is removed, and then the PCI core's lock
  * of removals is held. So peer_down closes the windows of its loans, for which it takes
- * windows_mutex only, and leaves the functions to the work "reap".
+ * windows_mutex only, and leaves the functions to the works "reap" of the loans.
  */
 #ifndef BORROWER_H
 #define BORROWER_H
@@ -47,6 +56,7 @@
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/spinlock.h>
+#include <linux/srcu.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
@@ -81,7 +91,13 @@ struct borrower_slice {
 struct borrower_loan {
 	struct kref ref;
 	struct list_head node;
-	struct list_head p2p_node;		/* borrower_p2p.c */
+	struct mutex mutex;			/* held while the loan begins or ends */
+	struct work_struct reap;	/* ends the loan if it is dead or revoked */
+	bool complete;		/* between begin and end; guarded by borrower_lock */
+	bool ended;		/* guarded by @mutex */
+	struct list_head p2p_node;		/* borrower_p2p.c, as the next two */
+	bool p2p_ended;			/* no further pair; guarded by borrower_p2p_lock */
+	struct mutex place_mutex;
 	u32 fdid;
 	u32 number;				/* names the loan in requests */
 	u32 weight;	/* of all devices that share the lender's window, see dl_proto.h */
@@ -125,7 +141,7 @@ struct borrower_loan {
 	u64 dma_bus;			/* address of dma_start for the device */
 	bool translated;		/* an IOMMU here translates the window */
 	bool guest;			/* for a virtual machine of this node */
-	/* The virtual machine, and where its BARs are in it: borrower_p2p.c. */
+	/* The virtual machine, and where its BARs are in it. Guarded by borrower_p2p_lock. */
 	const void *machine;
 	u64 machine_bars[DLEND_BARS];
 	struct borrower_slice slice;	/* of a translated window that is not the loopback's */
@@ -156,10 +172,55 @@ struct borrower_bus {
 	struct borrower_loan *loan;	/* NULL after the function was removed */
 };
 
-/* Return: the loan of a function that is not removed yet. */
+/* borrower_window.c */
+
+/* For works that wait for lenders or for the PCI core. */
+extern struct workqueue_struct *borrower_wq;
+extern struct srcu_struct borrower_srcu;
+
+void borrower_loan_free(struct kref *ref);
+
+static inline struct borrower_loan *borrower_loan_get(struct borrower_loan *loan)
+{
+	if (loan)
+		kref_get(&loan->ref);
+	return loan;
+}
+
+/* NULL does nothing. */
+static inline void borrower_loan_put(struct borrower_loan *loan)
+{
+	if (loan)
+		kref_put(&loan->ref, borrower_loan_free);
+}
+
+/*
+ * borrower_loan_enter() - find the loan of a function, which stays until borrower_loan_exit()
+ * @idx: set to what borrower_loan_exit() needs, also if there is no loan
+ *
+ * A driver may free memory after the function was removed, while its loan ends. Any context
+ * but an NMI. Return: the loan, or NULL if the function is removed.
+ */
+static inline struct borrower_loan *borrower_loan_enter(struct device *dev, int *idx)
+{
+	*idx = srcu_read_lock(&borrower_srcu);
+	return READ_ONCE(((struct borrower_bus *)to_pci_dev(dev)->bus->sysdata)->loan);
+}
+
+static inline void borrower_loan_exit(int idx)
+{
+	srcu_read_unlock(&borrower_srcu, idx);
+}
+
+/* Return: a reference to the loan of a function, or NULL if the function is removed. */
 static inline struct borrower_loan *borrower_loan_of(struct device *dev)
 {
-	return ((struct borrower_bus *)to_pci_dev(dev)->bus->sysdata)->loan;
+	struct borrower_loan *loan;
+	int idx;
+
+	loan = borrower_loan_get(borrower_loan_enter(dev, &idx));
+	borrower_loan_exit(idx);
+	return loan;
 }
 
 /* borrower_stats.c: counted since the module was loaded */
@@ -175,8 +236,6 @@ void borrower_stats_init(void);
 void borrower_stats_exit(void);
 
 /* Errors of the functions below are negative errnos. All may sleep. */
-
-/* borrower_window.c */
 
 /* A range of this node's bus that the device shall reach. */
 struct borrower_range {
@@ -267,8 +326,33 @@ void borrower_dma_purge(struct borrower_loan *loan);
 void borrower_dma_stop(struct borrower_loan *loan);
 /* Return: bytes of the window that are not mapped. */
 u64 borrower_dma_free(struct borrower_loan *loan);
+/* Return: whether a function has a loan's DMA operations. */
+bool borrower_dma_is_ours(struct device *dev);
+/* Maps a list of whole pages, @length bytes, at addresses of the IOMMU that the caller has. */
+int borrower_dma_map_list(struct borrower_loan *loan, u64 start, struct scatterlist *list,
+			  int n, size_t length);
+/* Undoes a mapping. Return: false if the purge has done, or does, so. */
+bool borrower_dma_unmap(struct borrower_loan *loan, u64 start, size_t length);
 
-/* borrower_p2p.c. Where borrower_admin is needed, the caller holds it. */
+/* borrower_request.c. Each waits for the lender. Return: 0, or an error with @why set. */
+
+/* Sets @number and @device of the loan, and what is known of the BARs. */
+int borrower_send_borrow(struct borrower_loan *loan, struct dlend_why *why);
+/* Sets @dma_bus, @msi_bus, @live and the first part of @config. */
+int borrower_send_attach(struct borrower_loan *loan, struct dlend_msg_attach *req,
+			 struct dlend_msg_attach_answer *answer, struct dlend_why *why);
+/* Sets the rest of @config. */
+int borrower_fetch_extended(struct borrower_loan *loan, struct dlend_why *why);
+/* A lender that does not take the device back is named in the log. */
+void borrower_send_return(struct borrower_loan *loan);
+
+/* borrower_list.c */
+
+/* Takes what a lender says of a device. */
+void borrower_device_info(struct dlend_device_info *info,
+			  const struct dlend_msg_device *msg);
+
+/* borrower_p2p.c */
 
 /* DMA operations of borrowed functions. Any context. */
 dma_addr_t borrower_p2p_map(struct device *dev, phys_addr_t phys, size_t size,
@@ -278,13 +362,14 @@ void borrower_p2p_unmap(struct device *dev, dma_addr_t addr, size_t size,
 /* The BARs of the loan have addresses here. */
 void borrower_p2p_add(struct borrower_loan *loan);
 /*
- * Closes the windows from and to the device. It has no driver any more, and its BARs are
- * still there. borrower_admin.
+ * Ends all pairs of the device, which has no driver any more. Their lenders close the windows
+ * at the latest when the device is returned, so this waits for slow ones no longer than
+ * 1.5 s; the rest is done later.
  */
 void borrower_p2p_end(struct borrower_loan *loan);
 /*
  * Lets one device reach another one; a device without a loan is this node's own, with the
- * function @local. borrower_admin. Return: 0, or an error with @why set.
+ * function @local. Return: 0, or an error with @why set.
  */
 int borrower_p2p_enable(u32 source, struct borrower_loan *source_loan, u32 target,
 			struct borrower_loan *target_loan, struct pci_dev *local,
@@ -293,19 +378,16 @@ int borrower_p2p_disable(u32 source, u32 target, struct dlend_why *why);
 unsigned int borrower_p2p_list(struct dlend_p2p_info *infos, unsigned int max);
 /*
  * Notes which machine has the loan's device, and where, and tells the lenders. No lock of
- * this module is held. Return: whether there are windows that borrower_p2p_reap() shall end.
+ * this module is held.
  */
-bool borrower_p2p_place(struct borrower_loan *loan, const void *machine,
+void borrower_p2p_place(struct borrower_loan *loan, const void *machine,
 			const u64 bars[DLEND_BARS]);
 /*
- * Note that windows are gone: a lender has said so, or a function of this node was
- * unplugged. Any context that has interrupts on. Return: whether there are such windows,
- * which borrower_p2p_reap() shall end.
+ * End pairs whose windows are gone: a lender has said so, or a function of this node was
+ * unplugged. Any context that has interrupts on. Return: whether there are such windows.
  */
 bool borrower_p2p_lose(struct dlend_peer *peer, const struct dlend_msg_p2p *msg);
 bool borrower_p2p_unplugged(struct device *dev);
-/* borrower_admin. */
-void borrower_p2p_reap(void);
 /* Closes the windows through which a lost node reaches this one. */
 void borrower_p2p_peer_down(struct dlend_peer *peer);
 

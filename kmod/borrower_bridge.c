@@ -132,6 +132,8 @@ static void detach(struct borrower_loan *loan)
 	}
 	WRITE_ONCE(loan->removed, true);
 	WRITE_ONCE(priv->loan, NULL);
+	/* Those who have found the loan by its function may still use it. */
+	synchronize_srcu(&borrower_srcu);
 }
 
 /* pci_lock_rescan_remove() was called. */

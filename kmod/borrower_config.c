@@ -48,13 +48,16 @@ static bool is_bar(unsigned int at)
 	return at >= PCI_BASE_ADDRESS_0 && at < BAR_END;
 }
 
-static struct borrower_loan *loan_of(struct pci_bus *bus)
+/* Return: the loan that has the function @devfn, or NULL. In a section of borrower_srcu. */
+static struct borrower_loan *loan_of(struct pci_bus *bus, unsigned int devfn)
 {
 	struct borrower_loan *loan =
 		READ_ONCE(((struct borrower_bus *)bus->sysdata)->loan);
 
 	/* A scan of the bus must not find again what was removed from it. */
-	return loan && !READ_ONCE(loan->removed) ? loan : NULL;
+	if (!loan || READ_ONCE(loan->removed) || loan->devfn != devfn)
+		return NULL;
+	return loan;
 }
 
 static u32 part(u32 dword, int at, int size)
@@ -361,19 +364,12 @@ static bool read_live(struct borrower_loan *loan, int at, u32 *dword)
 	return true;
 }
 
-static int config_read(struct pci_bus *bus, unsigned int devfn, int where,
-		       int size, u32 *value)
+static void read_loan(struct borrower_loan *loan, int where, int size, u32 *value)
 {
-	struct borrower_loan *loan = loan_of(bus);
 	unsigned long flags;
 	int at = where & ~3;
 	u32 dword;
 
-	*value = ~0;
-	if (!loan || devfn != loan->devfn)
-		return PCIBIOS_DEVICE_NOT_FOUND;
-	if (where + size > DLEND_CFG_SPACE)
-		return PCIBIOS_SUCCESSFUL;
 	if (READ_ONCE(loan->dead)) {
 		dword = unanswered(loan, at);
 	} else if (where < DLEND_CFG_SIZE && loan->live & BIT_ULL(where / 4)) {
@@ -390,7 +386,19 @@ static int config_read(struct pci_bus *bus, unsigned int devfn, int where,
 		spin_unlock_irqrestore(&loan->config_lock, flags);
 	}
 	*value = part(dword, where, size);
-	return PCIBIOS_SUCCESSFUL;
+}
+
+static int config_read(struct pci_bus *bus, unsigned int devfn, int where,
+		       int size, u32 *value)
+{
+	int idx = srcu_read_lock(&borrower_srcu);
+	struct borrower_loan *loan = loan_of(bus, devfn);
+
+	*value = ~0;
+	if (loan && where + size <= DLEND_CFG_SPACE)
+		read_loan(loan, where, size, value);
+	srcu_read_unlock(&borrower_srcu, idx);
+	return loan ? PCIBIOS_SUCCESSFUL : PCIBIOS_DEVICE_NOT_FOUND;
 }
 
 /* Stores the address that is written to a BAR. Size and kind of the BAR do not change. */
@@ -412,29 +420,33 @@ static void write_bar(struct borrower_loan *loan, int where, int size,
 				   at);
 }
 
-static int config_write(struct pci_bus *bus, unsigned int devfn, int where,
-			int size, u32 value)
+static void write_loan(struct borrower_loan *loan, int where, int size, u32 value)
 {
-	struct borrower_loan *loan = loan_of(bus);
 	unsigned long flags;
 
-	if (!loan || devfn != loan->devfn)
-		return PCIBIOS_DEVICE_NOT_FOUND;
-	if (where + size > DLEND_CFG_SPACE || READ_ONCE(loan->dead))
-		return PCIBIOS_SUCCESSFUL;
 	if (is_bar(where)) {
 		spin_lock_irqsave(&loan->config_lock, flags);
 		write_bar(loan, where, size, value);
 		spin_unlock_irqrestore(&loan->config_lock, flags);
-		return PCIBIOS_SUCCESSFUL;
+		return;
 	}
 	/* The function has no ROM, so the kernel's writes to find its size do nothing. */
 	if (where >= PCI_ROM_ADDRESS && where < PCI_ROM_ADDRESS + 4)
-		return PCIBIOS_SUCCESSFUL;
-
+		return;
 	atomic64_inc(&borrower_counts.config_writes);
 	write_later(loan, where, size, value);
-	return PCIBIOS_SUCCESSFUL;
+}
+
+static int config_write(struct pci_bus *bus, unsigned int devfn, int where,
+			int size, u32 value)
+{
+	int idx = srcu_read_lock(&borrower_srcu);
+	struct borrower_loan *loan = loan_of(bus, devfn);
+
+	if (loan && where + size <= DLEND_CFG_SPACE && !READ_ONCE(loan->dead))
+		write_loan(loan, where, size, value);
+	srcu_read_unlock(&borrower_srcu, idx);
+	return loan ? PCIBIOS_SUCCESSFUL : PCIBIOS_DEVICE_NOT_FOUND;
 }
 
 struct pci_ops borrower_config_ops = {
@@ -506,16 +518,16 @@ void borrower_config_stop(struct borrower_loan *loan)
 /* Some devices need seconds for a reset. */
 #define RESET_TIMEOUT_MS 20000
 
-int dlend_guest_reset(struct pci_dev *pdev)
+static int reset(struct borrower_loan *loan)
 {
-	struct borrower_loan *loan = borrower_loan_of(&pdev->dev);
-	struct dlend_msg_return req;
+	struct dlend_msg_return req = {
+		.fdid = cpu_to_le32(loan->fdid),
+		.loan = cpu_to_le32(loan->number),
+	};
 	int ret;
 
-	if (!loan || READ_ONCE(loan->dead))
+	if (READ_ONCE(loan->dead))
 		return -ENODEV;
-	req.fdid = cpu_to_le32(loan->fdid);
-	req.loan = cpu_to_le32(loan->number);
 	/* All earlier writes to the configuration space must have reached the lender. */
 	flush_delayed_work(&loan->send);
 	if (READ_ONCE(loan->sent) != READ_ONCE(loan->written))
@@ -523,5 +535,14 @@ int dlend_guest_reset(struct pci_dev *pdev)
 	ret = dlend_call(loan->peer, DLEND_OP_RESET, &req, sizeof(req), NULL, 0,
 			 RESET_TIMEOUT_MS);
 	return min(ret, 0);
+}
+
+int dlend_guest_reset(struct pci_dev *pdev)
+{
+	struct borrower_loan *loan = borrower_loan_of(&pdev->dev);
+	int err = loan ? reset(loan) : -ENODEV;
+
+	borrower_loan_put(loan);
+	return err;
 }
 EXPORT_SYMBOL_GPL(dlend_guest_reset);

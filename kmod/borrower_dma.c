@@ -186,14 +186,49 @@ void borrower_dma_kill(struct borrower_loan *loan)
 }
 
 /*
+ * Finds the first addresses that are taken from @at on. A driver may give addresses back
+ * meanwhile, so the tree is searched anew each time, and interrupts are not off for long.
+ * @at, @size: set to them
+ * Return: false if there are none.
+ */
+static bool next_iova(struct borrower_loan *loan, u64 *at, u64 *size)
+{
+	unsigned long pfn = *at >> PAGE_SHIFT, flags;
+	struct iova *found = NULL;
+	struct rb_node *node;
+
+	spin_lock_irqsave(&loan->iova.iova_rbtree_lock, flags);
+	node = loan->iova.rbroot.rb_node;
+	while (node) {
+		struct iova *iova = rb_entry(node, struct iova, node);
+
+		if (iova->pfn_hi < pfn) {
+			node = node->rb_right;
+		} else {
+			found = iova;
+			node = node->rb_left;
+		}
+	}
+	/* The tree ends with an anchor, which is no address. */
+	if (found == &loan->iova.anchor)
+		found = NULL;
+	if (found) {
+		*at = (u64)found->pfn_lo << PAGE_SHIFT;
+		*size = (u64)iova_size(found) << PAGE_SHIFT;
+	}
+	spin_unlock_irqrestore(&loan->iova.iova_rbtree_lock, flags);
+	return found;
+}
+
+/*
  * The domain of an adapter stays when a loan ends. A mapping that stays in it would open
  * memory that has another use by then to the next device at the same address.
  */
 void borrower_dma_purge(struct borrower_loan *loan)
 {
 	struct iommu_domain *domain;
-	struct rb_node *node;
 	unsigned long flags;
+	u64 at = 0, size;
 
 	spin_lock_irqsave(&loan->dma_lock, flags);
 	domain = loan->domain;
@@ -201,17 +236,12 @@ void borrower_dma_purge(struct borrower_loan *loan)
 	spin_unlock_irqrestore(&loan->dma_lock, flags);
 	if (!domain || !loan->slice.peer)
 		return;
-	spin_lock_irqsave(&loan->iova.iova_rbtree_lock, flags);
-	for (node = rb_first(&loan->iova.rbroot); node; node = rb_next(node)) {
-		struct iova *iova = rb_entry(node, struct iova, node);
-		u64 addr = (u64)iova->pfn_lo << PAGE_SHIFT;
-
-		/* The tree ends with an anchor, which is no address. */
-		if (iova != &loan->iova.anchor &&
-		    iommu_iova_to_phys(domain, addr))
-			iommu_unmap(domain, addr, iova_size(iova) << PAGE_SHIFT);
+	while (next_iova(loan, &at, &size)) {
+		if (iommu_iova_to_phys(domain, at))
+			iommu_unmap(domain, at, size);
+		at += size;
+		cond_resched();
 	}
-	spin_unlock_irqrestore(&loan->iova.iova_rbtree_lock, flags);
 }
 
 void borrower_dma_stop(struct borrower_loan *loan)
@@ -444,19 +474,42 @@ static void unmap(struct borrower_loan *loan, dma_addr_t addr, size_t size)
 {
 	size_t length = pages_of(addr, size);
 	u64 iova = addr - offset_in_page(addr) - loan->dma_bus + loan->dma_start;
-	unsigned long flags;
 
 	if (!loan->translated)
 		return;
-	spin_lock_irqsave(&loan->dma_lock, flags);
-	if (loan->domain) {
-		iommu_unmap(loan->domain, iova, length);
-		loan->dma_mapped -= length;
-		atomic64_sub(length, &borrower_counts.mapped);
-	}
-	spin_unlock_irqrestore(&loan->dma_lock, flags);
+	borrower_dma_unmap(loan, iova, length);
 	free_iova_fast(&loan->iova, iova >> PAGE_SHIFT, length >> PAGE_SHIFT);
-	atomic64_sub(length, &loan->dma_used);
+}
+
+/*
+ * The function may be removed while its driver still frees memory, and from then on the
+ * operations are those of dlend_orphan(). A caller that has fetched ours before finds no loan,
+ * and nothing that is mapped.
+ */
+
+static dma_addr_t map_for(struct device *dev, phys_addr_t phys, size_t size,
+			  enum dma_data_direction dir, u64 mask)
+{
+	dma_addr_t addr = DMA_MAPPING_ERROR;
+	struct borrower_loan *loan;
+	int idx;
+
+	loan = borrower_loan_enter(dev, &idx);
+	if (loan)
+		addr = map(loan, phys, size, dir, mask);
+	borrower_loan_exit(idx);
+	return addr;
+}
+
+static void unmap_for(struct device *dev, dma_addr_t addr, size_t size)
+{
+	struct borrower_loan *loan;
+	int idx;
+
+	loan = borrower_loan_enter(dev, &idx);
+	if (loan)
+		unmap(loan, addr, size);
+	borrower_loan_exit(idx);
 }
 
 static struct page *dlend_alloc_pages(struct device *dev, size_t size,
@@ -468,8 +521,7 @@ static struct page *dlend_alloc_pages(struct device *dev, size_t size,
 
 	if (!page)
 		return NULL;
-	*handle = map(borrower_loan_of(dev), page_to_phys(page), size, dir,
-		      dev->coherent_dma_mask);
+	*handle = map_for(dev, page_to_phys(page), size, dir, dev->coherent_dma_mask);
 	if (*handle == DMA_MAPPING_ERROR) {
 		__free_pages(page, get_order(size));
 		return NULL;
@@ -480,7 +532,7 @@ static struct page *dlend_alloc_pages(struct device *dev, size_t size,
 static void dlend_free_pages(struct device *dev, size_t size, struct page *page,
 			     dma_addr_t handle, enum dma_data_direction dir)
 {
-	unmap(borrower_loan_of(dev), handle, size);
+	unmap_for(dev, handle, size);
 	__free_pages(page, get_order(size));
 }
 
@@ -531,14 +583,13 @@ static dma_addr_t dlend_map_page(struct device *dev, struct page *page,
 				 unsigned long offset, size_t size,
 				 enum dma_data_direction dir, unsigned long attrs)
 {
-	return map(borrower_loan_of(dev), page_to_phys(page) + offset, size,
-		   dir, dma_get_mask(dev));
+	return map_for(dev, page_to_phys(page) + offset, size, dir, dma_get_mask(dev));
 }
 
 static void dlend_unmap_page(struct device *dev, dma_addr_t addr, size_t size,
 			     enum dma_data_direction dir, unsigned long attrs)
 {
-	unmap(borrower_loan_of(dev), addr, size);
+	unmap_for(dev, addr, size);
 }
 
 /* The parts of a list are adjacent in the window, so one flush takes them all. */
@@ -573,18 +624,17 @@ static void dlend_unmap_sg(struct device *dev, struct scatterlist *list, int n,
 
 	for (i = 1; i < n; i++)
 		last = sg_next(last);
-	unmap(borrower_loan_of(dev), sg_dma_address(list),
-	      sg_dma_address(last) + sg_dma_len(last) - sg_dma_address(list));
+	unmap_for(dev, sg_dma_address(list),
+		  sg_dma_address(last) + sg_dma_len(last) - sg_dma_address(list));
 }
 
-static int dlend_map_sg(struct device *dev, struct scatterlist *list, int n,
-			enum dma_data_direction dir, unsigned long attrs)
+static int map_any_list(struct borrower_loan *loan, struct scatterlist *list, int n,
+			enum dma_data_direction dir, u64 mask)
 {
-	struct borrower_loan *loan = borrower_loan_of(dev);
 	struct scatterlist *sg;
 	int i;
 
-	if (!mask_suffices(loan, dma_get_mask(dev)))
+	if (!mask_suffices(loan, mask))
 		return -EIO;
 	if (loan->translated)
 		return map_list(loan, list, n, dir);
@@ -597,23 +647,47 @@ static int dlend_map_sg(struct device *dev, struct scatterlist *list, int n,
 	return n;
 }
 
+static int dlend_map_sg(struct device *dev, struct scatterlist *list, int n,
+			enum dma_data_direction dir, unsigned long attrs)
+{
+	struct borrower_loan *loan;
+	int ret = -EIO, idx;
+
+	loan = borrower_loan_enter(dev, &idx);
+	if (loan)
+		ret = map_any_list(loan, list, n, dir, dma_get_mask(dev));
+	borrower_loan_exit(idx);
+	return ret;
+}
+
 /* A driver whose mask is refused usually fails without a word, so the reason is here. */
 static int dlend_dma_supported(struct device *dev, u64 mask)
 {
-	struct borrower_loan *loan = borrower_loan_of(dev);
+	struct borrower_loan *loan;
+	int ret = 0, idx;
 
-	if (last_bus(loan) <= mask)
-		return 1;
-	dev_warn_ratelimited(dev,
-			     "its driver offers %d address bits, but its DMA window is %#llx to %#llx; %san IOMMU on its own node puts the window at lower addresses\n",
-			     fls64(mask), loan->dma_bus, last_bus(loan),
-			     loan->translated ? "a smaller window or " : "");
-	return 0;
+	loan = borrower_loan_enter(dev, &idx);
+	if (loan && last_bus(loan) <= mask)
+		ret = 1;
+	else if (loan)
+		dev_warn_ratelimited(dev,
+				     "its driver offers %d address bits, but its DMA window is %#llx to %#llx; %san IOMMU on its own node puts the window at lower addresses\n",
+				     fls64(mask), loan->dma_bus, last_bus(loan),
+				     loan->translated ? "a smaller window or " : "");
+	borrower_loan_exit(idx);
+	return ret;
 }
 
 static u64 dlend_get_required_mask(struct device *dev)
 {
-	return DMA_BIT_MASK(fls64(last_bus(borrower_loan_of(dev))));
+	struct borrower_loan *loan;
+	u64 mask;
+	int idx;
+
+	loan = borrower_loan_enter(dev, &idx);
+	mask = DMA_BIT_MASK(loan ? fls64(last_bus(loan)) : 32);
+	borrower_loan_exit(idx);
+	return mask;
 }
 
 /*
@@ -622,9 +696,15 @@ static u64 dlend_get_required_mask(struct device *dev)
  */
 static size_t dlend_max_mapping_size(struct device *dev)
 {
-	struct borrower_loan *loan = borrower_loan_of(dev);
+	size_t size = SIZE_MAX;
+	struct borrower_loan *loan;
+	int idx;
 
-	return loan->translated ? loan->dma_size / 8 : SIZE_MAX;
+	loan = borrower_loan_enter(dev, &idx);
+	if (loan && loan->translated)
+		size = loan->dma_size / 8;
+	borrower_loan_exit(idx);
+	return size;
 }
 
 static const struct dma_map_ops borrower_dma_ops = {
@@ -655,66 +735,24 @@ void borrower_dma_detach(struct borrower_loan *loan)
 	dlend_orphan(loan->bridge, &loan->pdev->dev);
 }
 
-/* Return: the loan if @pdev was borrowed for a virtual machine and is not removed. */
-static struct borrower_loan *guest_loan(struct pci_dev *pdev)
+bool borrower_dma_is_ours(struct device *dev)
 {
-	struct borrower_loan *loan;
-
-	if (get_dma_ops(&pdev->dev) != &borrower_dma_ops)
-		return NULL;
-	loan = borrower_loan_of(&pdev->dev);
-	return loan && loan->guest ? loan : NULL;
+	return get_dma_ops(dev) == &borrower_dma_ops;
 }
 
-u64 dlend_guest_window(struct pci_dev *pdev)
+int borrower_dma_map_list(struct borrower_loan *loan, u64 start, struct scatterlist *list,
+			  int n, size_t length)
 {
-	struct borrower_loan *loan = guest_loan(pdev);
+	const struct memory memory = { .list = list, .n = n };
 
-	return loan ? loan->dma_size : 0;
+	return map_at(loan, start, &memory, length, IOMMU_READ | IOMMU_WRITE);
 }
-EXPORT_SYMBOL_GPL(dlend_guest_window);
 
-int dlend_guest_map(struct pci_dev *pdev, u64 addr, struct page **pages, unsigned int n)
+bool borrower_dma_unmap(struct borrower_loan *loan, u64 start, size_t length)
 {
-	struct borrower_loan *loan = guest_loan(pdev);
-	size_t length = (size_t)n << PAGE_SHIFT;
-	struct memory memory = {};
-	struct sg_table table;
-	struct iova *iova;
-	u64 start;
-	int err;
-
-	if (!loan || !loan->iova_ready)
-		return -ENODEV;
-	if (!PAGE_ALIGNED(addr) || addr >= loan->dma_size || length > loan->dma_size - addr)
-		return -ERANGE;
-	err = sg_alloc_table_from_pages(&table, pages, n, 0, length, GFP_KERNEL);
-	if (err)
-		return err;
-	memory.list = table.sgl;
-	memory.n = table.orig_nents;
-	start = loan->dma_start + addr;
-	/* The purge finds what is mapped by these entries. */
-	iova = reserve_iova(&loan->iova, start >> PAGE_SHIFT, (start >> PAGE_SHIFT) + n - 1);
-	err = iova ? map_at(loan, start, &memory, length, IOMMU_READ | IOMMU_WRITE) : -ENOMEM;
-	if (err && iova)
-		__free_iova(&loan->iova, iova);
-	sg_free_table(&table);
-	return err;
-}
-EXPORT_SYMBOL_GPL(dlend_guest_map);
-
-void dlend_guest_unmap(struct pci_dev *pdev, u64 addr, unsigned int n)
-{
-	struct borrower_loan *loan = guest_loan(pdev);
-	size_t length = (size_t)n << PAGE_SHIFT;
 	unsigned long flags;
 	bool mapped;
-	u64 start;
 
-	if (!loan)
-		return;
-	start = loan->dma_start + addr;
 	spin_lock_irqsave(&loan->dma_lock, flags);
 	mapped = loan->domain;
 	if (mapped) {
@@ -723,9 +761,6 @@ void dlend_guest_unmap(struct pci_dev *pdev, u64 addr, unsigned int n)
 		atomic64_sub(length, &borrower_counts.mapped);
 	}
 	spin_unlock_irqrestore(&loan->dma_lock, flags);
-	/* Without a domain the entry stays for the purge, which goes through all. */
-	if (mapped)
-		free_iova(&loan->iova, start >> PAGE_SHIFT);
 	atomic64_sub(length, &loan->dma_used);
+	return mapped;
 }
-EXPORT_SYMBOL_GPL(dlend_guest_unmap);

@@ -111,10 +111,14 @@ static struct irq_chip msi_chip = {
 
 static void set_desc(msi_alloc_info_t *arg, struct msi_desc *desc)
 {
-	struct borrower_loan *loan = borrower_loan_of(desc->dev);
+	struct borrower_loan *loan;
+	int idx;
 
+	/* The function has a driver that asks for interrupts, so it is not removed. */
+	loan = borrower_loan_enter(desc->dev, &idx);
 	arg->desc = &loan->msi_proxy;
 	arg->hwirq = desc->msi_index;
+	borrower_loan_exit(idx);
 }
 
 /* Refuses an interrupt whose messages would not go through the window. */

@@ -11,8 +11,9 @@
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 
-#include "borrower.h"
+#include "borrower_p2p.h"
 
 static bool allow_neighbours;
 module_param(allow_neighbours, bool, 0444);
@@ -22,44 +23,11 @@ MODULE_PARM_DESC(allow_neighbours,
 /* The source's lender may have to ask another node, which opens windows for all BARs. */
 #define OPEN_TIMEOUT_MS 25000
 
-struct p2p {
-	struct list_head node;
-	u32 source, target;
-	struct borrower_loan *source_loan;	/* NULL: the source is this node's own */
-	struct borrower_loan *target_loan;	/* NULL: the target is this node's own */
-	struct pci_dev *local;	/* counted: the function that is this node's own, or NULL */
-	struct dlend_msg_p2p msg;
-	bool admitted;	/* guarded by p2p_mutex: the adapter forwards the requests of @local */
-	/* Guarded by place_mutex. */
-	bool placed;		/* the source's lender has the target's BARs at @place */
-	bool failed;		/* it has not done what it was told last, or not said so */
-	u64 place[DLEND_BARS];
+/* Longest wait of the end of a loan for the end of its pairs. */
+#define END_MS 1500
 
-	/* Guarded by p2p_lock. */
-	bool ready;		/* the source reaches the target */
-	bool lost;		/* somebody else has closed the windows */
-	unsigned int mapped;	/* mappings that a driver has */
-
-	struct {
-		phys_addr_t phys;	/* here */
-		u64 size;		/* 0 if there is no such BAR */
-		u64 bus;		/* for the source */
-		struct dlend_export *export;	/* guarded by p2p_mutex; or NULL */
-		dma_addr_t addr;	/* of the export */
-	} bars[DLEND_BARS];
-};
-
-/*
- * The list and the exports are changed with p2p_mutex held. p2p_lock guards the list
- * against borrower_p2p_map(), which is called in any context. place_mutex, outside of
- * p2p_mutex, guards it against those who call a lender, and guards the virtual machines of
- * loans.
- */
-static DEFINE_MUTEX(place_mutex);
-static DEFINE_MUTEX(p2p_mutex);
-static DEFINE_SPINLOCK(p2p_lock);
-static LIST_HEAD(pairs);
-/* Loans whose BARs have addresses here. Guarded by p2p_lock. */
+static DECLARE_WAIT_QUEUE_HEAD(ended_wait);	/* a pair has ended */
+/* Loans whose BARs have addresses here. Guarded by borrower_p2p_lock. */
 static LIST_HEAD(targets);
 
 /* Mappings. */
@@ -69,14 +37,14 @@ static bool holds(phys_addr_t phys, size_t size, phys_addr_t start, u64 length)
 	return phys >= start && size <= length && phys - start <= length - size;
 }
 
-/* p2p_lock is held. Return: the pair that lets the loan's device reach a range, or NULL. */
+/* borrower_p2p_lock is held. Return: the pair that lets the loan's device reach a range, or NULL. */
 static struct p2p *find_range(struct borrower_loan *loan, phys_addr_t phys, size_t size,
 			      dma_addr_t *ret_bus)
 {
 	struct p2p *p2p;
 	unsigned int i;
 
-	list_for_each_entry(p2p, &pairs, node) {
+	list_for_each_entry(p2p, &borrower_pairs, node) {
 		if (p2p->source_loan != loan || !p2p->ready || p2p->lost)
 			continue;
 		for (i = 0; i < DLEND_BARS; i++) {
@@ -97,12 +65,12 @@ static u32 owner_of(phys_addr_t phys, size_t size)
 	unsigned int i;
 	u32 fdid = 0;
 
-	spin_lock_irqsave(&p2p_lock, flags);
+	spin_lock_irqsave(&borrower_p2p_lock, flags);
 	list_for_each_entry(loan, &targets, p2p_node)
 		for (i = 0; i < DLEND_BARS; i++)
 			if (holds(phys, size, loan->bars[i].phys, loan->bars[i].size))
 				fdid = loan->fdid;
-	spin_unlock_irqrestore(&p2p_lock, flags);
+	spin_unlock_irqrestore(&borrower_p2p_lock, flags);
 	return fdid;
 }
 
@@ -124,24 +92,31 @@ static void say_refused(struct device *dev, struct borrower_loan *loan, phys_add
 dma_addr_t borrower_p2p_map(struct device *dev, phys_addr_t phys, size_t size,
 			    enum dma_data_direction dir, unsigned long attrs)
 {
-	struct borrower_loan *loan = borrower_loan_of(dev);
 	u64 mask = dma_get_mask(dev);
+	struct borrower_loan *loan;
 	unsigned long flags;
 	struct p2p *p2p;
 	dma_addr_t bus;
 	bool fits;
+	int idx;
 
-	spin_lock_irqsave(&p2p_lock, flags);
+	loan = borrower_loan_enter(dev, &idx);
+	if (!loan) {
+		borrower_loan_exit(idx);
+		return DMA_MAPPING_ERROR;
+	}
+	spin_lock_irqsave(&borrower_p2p_lock, flags);
 	p2p = find_range(loan, phys, size, &bus);
 	fits = p2p && bus + size - 1 <= mask;
 	if (fits)
 		p2p->mapped++;
-	spin_unlock_irqrestore(&p2p_lock, flags);
-	if (fits)
-		return bus;
+	spin_unlock_irqrestore(&borrower_p2p_lock, flags);
 	if (!p2p)
 		say_refused(dev, loan, phys, size);
-	else
+	borrower_loan_exit(idx);
+	if (fits)
+		return bus;
+	if (p2p)
 		dev_warn_ratelimited(dev,
 				     "it would reach the other device at %pad, but its driver has asked for addresses up to %#llx\n",
 				     &bus, mask);
@@ -151,14 +126,16 @@ dma_addr_t borrower_p2p_map(struct device *dev, phys_addr_t phys, size_t size,
 void borrower_p2p_unmap(struct device *dev, dma_addr_t addr, size_t size,
 			enum dma_data_direction dir, unsigned long attrs)
 {
-	struct borrower_loan *loan = borrower_loan_of(dev);
+	struct borrower_loan *loan;
 	unsigned long flags;
 	struct p2p *p2p;
 	unsigned int i;
+	int idx;
 
-	spin_lock_irqsave(&p2p_lock, flags);
-	list_for_each_entry(p2p, &pairs, node) {
-		if (p2p->source_loan != loan || !p2p->mapped)
+	loan = borrower_loan_enter(dev, &idx);
+	spin_lock_irqsave(&borrower_p2p_lock, flags);
+	list_for_each_entry(p2p, &borrower_pairs, node) {
+		if (!loan || p2p->source_loan != loan || !p2p->mapped)
 			continue;
 		for (i = 0; i < DLEND_BARS; i++)
 			if (holds(addr, size, p2p->bars[i].bus, p2p->bars[i].size))
@@ -168,20 +145,44 @@ void borrower_p2p_unmap(struct device *dev, dma_addr_t addr, size_t size,
 		p2p->mapped--;
 		break;
 	}
-	spin_unlock_irqrestore(&p2p_lock, flags);
+	spin_unlock_irqrestore(&borrower_p2p_lock, flags);
+	borrower_loan_exit(idx);
 }
 
 /* Begin. */
 
-static void enter(struct p2p *p2p)
+/* borrower_p2p_lock is held. */
+static struct p2p *find(u32 source, u32 target)
 {
-	mutex_lock(&place_mutex);
-	mutex_lock(&p2p_mutex);
-	spin_lock_irq(&p2p_lock);
-	list_add_tail(&p2p->node, &pairs);
-	spin_unlock_irq(&p2p_lock);
-	mutex_unlock(&p2p_mutex);
-	mutex_unlock(&place_mutex);
+	struct p2p *p2p;
+
+	list_for_each_entry(p2p, &borrower_pairs, node)
+		if (p2p->source == source && p2p->target == target)
+			return p2p;
+	return NULL;
+}
+
+/*
+ * Enters a pair first, so that a loss finds it. Return: 0, or an error with @why set if there
+ * is such a pair, or if a loan ends.
+ */
+static int enter(struct p2p *p2p, struct dlend_why *why)
+{
+	int err = 0;
+
+	spin_lock_irq(&borrower_p2p_lock);
+	if (find(p2p->source, p2p->target))
+		err = -EEXIST;
+	else if ((p2p->source_loan && p2p->source_loan->p2p_ended) ||
+		 (p2p->target_loan && p2p->target_loan->p2p_ended))
+		err = -ENOTCONN;
+	else
+		list_add_tail(&p2p->node, &borrower_pairs);
+	spin_unlock_irq(&borrower_p2p_lock);
+	if (err)
+		dlend_why_set(why, err, err == -EEXIST ? "it is enabled already" :
+			      "one of the devices is lost or returned");
+	return err;
 }
 
 static bool is_gone(struct borrower_loan *loan)
@@ -197,7 +198,8 @@ static int check_neighbours(struct p2p *p2p, unsigned int bar, struct dlend_why 
 
 	if (allow_neighbours)
 		return 0;
-	dlend_export_reach(p2p->bars[bar].export, p2p->bars[bar].phys, &start, &size);
+	dlend_export_reach(p2p->source_loan->peer, p2p->bars[bar].phys,
+			   p2p->bars[bar].size, &start, &size);
 	other = dlend_neighbour(pdev, start, size);
 	if (!other)
 		return 0;
@@ -208,7 +210,7 @@ static int check_neighbours(struct p2p *p2p, unsigned int bar, struct dlend_why 
 	return -EPERM;
 }
 
-/* p2p_mutex is held. The caller undoes this by close_exports(), also on error. */
+/* The pair's mutex is held. The caller undoes this by close_exports(), also on error. */
 static int export_bar(struct p2p *p2p, unsigned int i, struct dlend_window_desc *desc,
 		      struct dlend_why *why)
 {
@@ -216,12 +218,16 @@ static int export_bar(struct p2p *p2p, unsigned int i, struct dlend_window_desc 
 	u64 size = p2p->bars[i].size;
 	struct dlend_export *export;
 	dma_addr_t addr;
+	int err;
 
+	err = check_neighbours(p2p, i, why);
+	if (err)
+		return err;
 	addr = dma_map_resource(dlend_peer_dev(peer), p2p->bars[i].phys, size,
 				DMA_BIDIRECTIONAL, 0);
 	if (dma_mapping_error(dlend_peer_dev(peer), addr))
 		return dlend_why_set(why, -ENOMEM, "no memory");
-	export = is_gone(p2p->source_loan) ? ERR_PTR(-ENOTCONN) :
+	export = p2p->closed || is_gone(p2p->source_loan) ? ERR_PTR(-ENOTCONN) :
 		 dlend_export(peer, addr, size, 0, desc);
 	if (IS_ERR(export)) {
 		dma_unmap_resource(dlend_peer_dev(peer), addr, size, DMA_BIDIRECTIONAL, 0);
@@ -232,10 +238,10 @@ static int export_bar(struct p2p *p2p, unsigned int i, struct dlend_window_desc 
 	}
 	p2p->bars[i].export = export;
 	p2p->bars[i].addr = addr;
-	return check_neighbours(p2p, i, why);
+	return 0;
 }
 
-/* p2p_mutex is held. */
+/* The pair's mutex is held. */
 static void close_exports(struct p2p *p2p)
 {
 	unsigned int i;
@@ -260,11 +266,11 @@ static int export_bars(struct p2p *p2p, struct dlend_msg_p2p_open *req,
 	unsigned int i;
 	int err = 0;
 
-	mutex_lock(&p2p_mutex);
+	mutex_lock(&p2p->mutex);
 	for (i = 0; i < DLEND_BARS && !err; i++)
 		if (p2p->bars[i].size)
 			err = export_bar(p2p, i, &req->bars[i], why);
-	mutex_unlock(&p2p_mutex);
+	mutex_unlock(&p2p->mutex);
 	return err;
 }
 
@@ -364,102 +370,47 @@ static void send_close(struct p2p *p2p, struct borrower_loan *loan)
 		return;
 	ret = dlend_call(loan->peer, DLEND_OP_P2P_CLOSE, &p2p->msg, sizeof(p2p->msg),
 			 NULL, 0, OPEN_TIMEOUT_MS);
-	if (ret < 0 && !READ_ONCE(loan->dead))
+	/* A lender that has the device back has closed them. */
+	if (ret < 0 && ret != -ENODEV && !READ_ONCE(loan->dead))
 		pr_warn("dl_borrower: node %u has not closed the windows from device %x to device %x: error %d\n",
 			dlend_peer_node(loan->peer), p2p->source, p2p->target, -ret);
 }
 
 /*
- * If one virtual machine has both devices, the source reaches the target where the machine
- * does; otherwise nowhere. Tells the source's lender, unless it knows. place_mutex is
- * held.
- *
- * Return: whether the place where the target was may be free now.
+ * Ends a pair, also one whose begin has failed. The source's end is closed first. The caller
+ * has made it busy.
  */
-static bool place(struct p2p *p2p)
-{
-	struct borrower_loan *source = p2p->source_loan, *target = p2p->target_loan;
-	struct dlend_msg_p2p_place req = { .p2p = p2p->msg };
-	u64 bars[DLEND_BARS];
-	bool somewhere = false, moved;
-	unsigned int i;
-	int ret;
-
-	if (!source || !target || !source->guest || !READ_ONCE(p2p->ready) ||
-	    READ_ONCE(p2p->lost) || READ_ONCE(source->dead))
-		return false;
-	for (i = 0; i < DLEND_BARS; i++) {
-		bars[i] = DLEND_P2P_NOWHERE;
-		if (source->machine && source->machine == target->machine)
-			bars[i] = target->machine_bars[i];
-		somewhere |= bars[i] != DLEND_P2P_NOWHERE;
-		req.bus[i] = cpu_to_le64(bars[i]);
-	}
-	if (!p2p->failed &&
-	    (p2p->placed ? !memcmp(bars, p2p->place, sizeof(bars)) : !somewhere))
-		return false;
-	ret = dlend_call(source->peer, DLEND_OP_P2P_PLACE, &req, sizeof(req), NULL, 0, 0);
-	/* A lender that refuses has first taken away what was there. */
-	moved = ret >= 0 || p2p->placed;
-	p2p->failed = ret < 0;
-	p2p->placed = ret >= 0 && somewhere;
-	memcpy(p2p->place, bars, sizeof(bars));
-	if (ret >= 0 || READ_ONCE(source->dead))
-		return moved;
-	pr_warn("dl_borrower: device %x does not reach device %x in their virtual machine: node %u answers with error %d\n",
-		p2p->source, p2p->target, dlend_peer_node(source->peer), -ret);
-	if (!somewhere) {
-		/*
-		 * The source may still reach the target, which is another machine's soon:
-		 * the end of the pair closes the windows.
-		 */
-		spin_lock_irq(&p2p_lock);
-		p2p->lost = true;
-		spin_unlock_irq(&p2p_lock);
-	}
-	return moved;
-}
-
-/*
- * A lender refuses a place that another target of the source still has: a machine may swap
- * two BARs. So what has failed is tried again when something has moved. Each round has at
- * least one failure fewer. place_mutex is held.
- */
-static void place_failed(void)
-{
-	struct p2p *p2p;
-	bool moved;
-
-	do {
-		moved = false;
-		list_for_each_entry(p2p, &pairs, node)
-			if (p2p->failed)
-				moved |= place(p2p);
-	} while (moved);
-}
-
-/* Ends a pair, also one whose begin has failed. The source's end is closed first. */
 static void end(struct p2p *p2p)
 {
-	spin_lock_irq(&p2p_lock);
+	struct borrower_loan *source = p2p->source_loan;
+
+	spin_lock_irq(&borrower_p2p_lock);
 	p2p->ready = false;
-	spin_unlock_irq(&p2p_lock);
-	if (p2p->source_loan) {
-		send_close(p2p, p2p->source_loan);
+	spin_unlock_irq(&borrower_p2p_lock);
+	if (source) {
+		send_close(p2p, source);
 		if (p2p->target_loan && !is_same_lender(p2p))
 			send_close(p2p, p2p->target_loan);
 	}
-	mutex_lock(&place_mutex);
-	mutex_lock(&p2p_mutex);
+	mutex_lock(&p2p->mutex);
 	close_exports(p2p);
-	spin_lock_irq(&p2p_lock);
+	mutex_unlock(&p2p->mutex);
+	if (source)
+		mutex_lock(&source->place_mutex);
+	spin_lock_irq(&borrower_p2p_lock);
 	list_del(&p2p->node);
-	spin_unlock_irq(&p2p_lock);
-	mutex_unlock(&p2p_mutex);
-	place_failed();
-	mutex_unlock(&place_mutex);
-	pci_dev_put(p2p->local);
-	kfree(p2p);
+	spin_unlock_irq(&borrower_p2p_lock);
+	if (source) {
+		borrower_pairs_place_failed(source);
+		mutex_unlock(&source->place_mutex);
+	}
+	wake_up_all(&ended_wait);
+	kref_put(&p2p->ref, borrower_pair_free);
+}
+
+static void end_work(struct work_struct *work)
+{
+	end(container_of(work, struct p2p, end));
 }
 
 static void take_bars(struct p2p *p2p)
@@ -486,11 +437,11 @@ static int admit(struct p2p *p2p, struct dlend_why *why)
 	struct dlend_peer *peer = p2p->target_loan->peer;
 	int err;
 
-	mutex_lock(&p2p_mutex);
-	err = is_gone(p2p->target_loan) ? -ENOTCONN :
+	mutex_lock(&p2p->mutex);
+	err = p2p->closed || is_gone(p2p->target_loan) ? -ENOTCONN :
 	      dlend_admit(peer, pci_dev_id(p2p->local));
 	p2p->admitted = !err;
-	mutex_unlock(&p2p_mutex);
+	mutex_unlock(&p2p->mutex);
 	if (err)
 		dlend_why_set(why, err,
 			      "the adapter %s does not forward requests of %s: error %d",
@@ -523,36 +474,6 @@ static int begin(struct p2p *p2p, struct dlend_why *why)
 	return err;
 }
 
-bool borrower_p2p_place(struct borrower_loan *loan, const void *machine,
-			const u64 bars[DLEND_BARS])
-{
-	bool moved = false, lost = false;
-	struct p2p *p2p;
-
-	mutex_lock(&place_mutex);
-	loan->machine = machine;
-	memcpy(loan->machine_bars, bars, sizeof(loan->machine_bars));
-	list_for_each_entry(p2p, &pairs, node)
-		if (p2p->source_loan == loan || p2p->target_loan == loan)
-			moved |= place(p2p);
-	if (moved)
-		place_failed();
-	list_for_each_entry(p2p, &pairs, node)
-		lost |= READ_ONCE(p2p->lost);
-	mutex_unlock(&place_mutex);
-	return lost;
-}
-
-static struct p2p *find(u32 source, u32 target)
-{
-	struct p2p *p2p;
-
-	list_for_each_entry(p2p, &pairs, node)
-		if (p2p->source == source && p2p->target == target)
-			return p2p;
-	return NULL;
-}
-
 int borrower_p2p_enable(u32 source, struct borrower_loan *source_loan, u32 target,
 			struct borrower_loan *target_loan, struct pci_dev *local,
 			struct dlend_why *why)
@@ -560,48 +481,64 @@ int borrower_p2p_enable(u32 source, struct borrower_loan *source_loan, u32 targe
 	struct p2p *p2p;
 	int err;
 
-	if (find(source, target))
-		return dlend_why_set(why, -EEXIST, "it is enabled already");
 	if ((source_loan && is_gone(source_loan)) || (target_loan && is_gone(target_loan)))
 		return dlend_why_set(why, -ENOTCONN, "one of the devices is lost");
 	p2p = kzalloc(sizeof(*p2p), GFP_KERNEL);
 	if (!p2p)
 		return dlend_why_set(why, -ENOMEM, "no memory");
+	kref_init(&p2p->ref);
+	mutex_init(&p2p->mutex);
+	INIT_WORK(&p2p->end, end_work);
 	p2p->source = source;
-	p2p->source_loan = source_loan;
+	p2p->source_loan = borrower_loan_get(source_loan);
 	p2p->target = target;
-	p2p->target_loan = target_loan;
+	p2p->target_loan = borrower_loan_get(target_loan);
 	p2p->local = pci_dev_get(local);
-	/* Enter the pair first, so that a loss finds it. */
-	enter(p2p);
-	err = begin(p2p, why);
-	if (!err && READ_ONCE(p2p->lost))
-		err = dlend_why_set(why, -ENOTCONN, "one of the devices is lost");
+	p2p->busy = true;
+	p2p->open = true;
+	err = enter(p2p, why);
 	if (err) {
-		end(p2p);
+		kref_put(&p2p->ref, borrower_pair_free);
 		return err;
 	}
-	spin_lock_irq(&p2p_lock);
-	p2p->ready = true;
-	spin_unlock_irq(&p2p_lock);
-	mutex_lock(&place_mutex);
-	place(p2p);
-	mutex_unlock(&place_mutex);
-	return 0;
+	kref_get(&p2p->ref);
+	err = begin(p2p, why);
+	spin_lock_irq(&borrower_p2p_lock);
+	if (!err && p2p->lost)
+		err = dlend_why_set(why, -ENOTCONN, "one of the devices is lost");
+	p2p->ready = !err;
+	p2p->busy = err;
+	spin_unlock_irq(&borrower_p2p_lock);
+	if (err) {
+		end(p2p);
+	} else if (source_loan) {
+		mutex_lock(&source_loan->place_mutex);
+		borrower_pair_place(p2p);
+		mutex_unlock(&source_loan->place_mutex);
+	}
+	kref_put(&p2p->ref, borrower_pair_free);
+	return err;
 }
 
 int borrower_p2p_disable(u32 source, u32 target, struct dlend_why *why)
 {
-	struct p2p *p2p = find(source, target);
-	unsigned int mapped;
+	unsigned int mapped = 0;
+	struct p2p *p2p;
+	bool busy;
 
+	spin_lock_irq(&borrower_p2p_lock);
+	p2p = find(source, target);
+	busy = p2p && p2p->busy;
+	if (p2p && !busy) {
+		mapped = p2p->mapped;
+		p2p->busy = !mapped;
+		p2p->ready = mapped;
+	}
+	spin_unlock_irq(&borrower_p2p_lock);
 	if (!p2p)
 		return dlend_why_set(why, -ENOENT, "it is not enabled");
-	spin_lock_irq(&p2p_lock);
-	mapped = p2p->mapped;
-	if (!mapped)
-		p2p->ready = false;
-	spin_unlock_irq(&p2p_lock);
+	if (busy)
+		return dlend_why_set(why, -EBUSY, "it is being enabled or disabled; try again");
 	if (mapped)
 		return dlend_why_set(why, -EBUSY,
 				     "the driver of device %x has %u mappings of device %x; end its use first",
@@ -615,8 +552,8 @@ unsigned int borrower_p2p_list(struct dlend_p2p_info *infos, unsigned int max)
 	unsigned int n = 0;
 	struct p2p *p2p;
 
-	spin_lock_irq(&p2p_lock);
-	list_for_each_entry(p2p, &pairs, node) {
+	spin_lock_irq(&borrower_p2p_lock);
+	list_for_each_entry(p2p, &borrower_pairs, node) {
 		if (n == max)
 			break;
 		infos[n++] = (struct dlend_p2p_info){
@@ -629,7 +566,7 @@ unsigned int borrower_p2p_list(struct dlend_p2p_info *infos, unsigned int max)
 				DLEND_P2P_TWO_LENDERS,
 		};
 	}
-	spin_unlock_irq(&p2p_lock);
+	spin_unlock_irq(&borrower_p2p_lock);
 	return n;
 }
 
@@ -637,34 +574,34 @@ unsigned int borrower_p2p_list(struct dlend_p2p_info *infos, unsigned int max)
 
 void borrower_p2p_add(struct borrower_loan *loan)
 {
-	spin_lock_irq(&p2p_lock);
+	spin_lock_irq(&borrower_p2p_lock);
 	list_add_tail(&loan->p2p_node, &targets);
-	spin_unlock_irq(&p2p_lock);
+	spin_unlock_irq(&borrower_p2p_lock);
+}
+
+/* Begins to end the pairs of a loan. Return: whether there are any that have not ended. */
+static bool begin_ends(struct borrower_loan *loan)
+{
+	bool found = false;
+	struct p2p *p2p;
+
+	spin_lock_irq(&borrower_p2p_lock);
+	loan->p2p_ended = true;
+	list_del_init(&loan->p2p_node);
+	list_for_each_entry(p2p, &borrower_pairs, node) {
+		if (p2p->source_loan != loan && p2p->target_loan != loan)
+			continue;
+		p2p->ready = false;
+		borrower_pair_lose(p2p);
+		found = true;
+	}
+	spin_unlock_irq(&borrower_p2p_lock);
+	return found;
 }
 
 void borrower_p2p_end(struct borrower_loan *loan)
 {
-	struct p2p *p2p, *next;
-
-	spin_lock_irq(&p2p_lock);
-	list_del_init(&loan->p2p_node);
-	spin_unlock_irq(&p2p_lock);
-	list_for_each_entry_safe(p2p, next, &pairs, node)
-		if (p2p->source_loan == loan || p2p->target_loan == loan)
-			end(p2p);
-}
-
-void borrower_p2p_reap(void)
-{
-	struct p2p *p2p, *next;
-
-	list_for_each_entry_safe(p2p, next, &pairs, node) {
-		if (!READ_ONCE(p2p->lost))
-			continue;
-		pr_info("dl_borrower: device %x does not reach device %x any more\n",
-			p2p->source, p2p->target);
-		end(p2p);
-	}
+	wait_event_timeout(ended_wait, !begin_ends(loan), msecs_to_jiffies(END_MS));
 }
 
 bool borrower_p2p_lose(struct dlend_peer *peer, const struct dlend_msg_p2p *msg)
@@ -672,17 +609,19 @@ bool borrower_p2p_lose(struct dlend_peer *peer, const struct dlend_msg_p2p *msg)
 	bool found = false;
 	struct p2p *p2p;
 
-	spin_lock_irq(&p2p_lock);
-	list_for_each_entry(p2p, &pairs, node) {
+	spin_lock_irq(&borrower_p2p_lock);
+	list_for_each_entry(p2p, &borrower_pairs, node) {
 		if (!p2p->source_loan || p2p->source_loan->peer != peer ||
 		    p2p->source != le32_to_cpu(msg->source) ||
 		    p2p->msg.source_loan != msg->source_loan ||
 		    p2p->target != le32_to_cpu(msg->target))
 			continue;
-		p2p->lost = true;
+		pr_info("dl_borrower: device %x does not reach device %x any more\n",
+			p2p->source, p2p->target);
+		borrower_pair_lose(p2p);
 		found = true;
 	}
-	spin_unlock_irq(&p2p_lock);
+	spin_unlock_irq(&borrower_p2p_lock);
 	return found;
 }
 
@@ -691,24 +630,38 @@ bool borrower_p2p_unplugged(struct device *dev)
 	bool found = false;
 	struct p2p *p2p;
 
-	spin_lock_irq(&p2p_lock);
-	list_for_each_entry(p2p, &pairs, node) {
+	spin_lock_irq(&borrower_p2p_lock);
+	list_for_each_entry(p2p, &borrower_pairs, node) {
 		if (!p2p->local || &p2p->local->dev != dev)
 			continue;
-		p2p->lost = true;
+		borrower_pair_lose(p2p);
 		found = true;
 	}
-	spin_unlock_irq(&p2p_lock);
+	spin_unlock_irq(&borrower_p2p_lock);
 	return found;
 }
 
 void borrower_p2p_peer_down(struct dlend_peer *peer)
 {
-	struct p2p *p2p;
+	struct p2p *p2p, *found;
 
-	mutex_lock(&p2p_mutex);
-	list_for_each_entry(p2p, &pairs, node)
-		if ((p2p->source_loan ?: p2p->target_loan)->peer == peer)
-			close_exports(p2p);
-	mutex_unlock(&p2p_mutex);
+	do {
+		found = NULL;
+		spin_lock_irq(&borrower_p2p_lock);
+		list_for_each_entry(p2p, &borrower_pairs, node)
+			if (p2p->open && (p2p->source_loan ?: p2p->target_loan)->peer == peer)
+				found = p2p;
+		if (found) {
+			found->open = false;
+			kref_get(&found->ref);
+		}
+		spin_unlock_irq(&borrower_p2p_lock);
+		if (found) {
+			mutex_lock(&found->mutex);
+			found->closed = true;
+			close_exports(found);
+			mutex_unlock(&found->mutex);
+			kref_put(&found->ref, borrower_pair_free);
+		}
+	} while (found);
 }

@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Windows of the lender's adapter onto this node.
+ * Windows of the lender's adapter onto this node; the memory of loans.
  */
 #include <linux/sizes.h>
+#include <linux/slab.h>
 
 #include "borrower.h"
+
+struct workqueue_struct *borrower_wq;
+DEFINE_SRCU(borrower_srcu);
+
+void borrower_loan_free(struct kref *ref)
+{
+	struct borrower_loan *loan = container_of(ref, struct borrower_loan, ref);
+
+	put_device(loan->requester);
+	dlend_peer_put(loan->peer);
+	kfree(loan);
+}
 
 /* Sets @why to the reason why a window was not opened, and to what is free. Return: @err. */
 static int no_window(struct borrower_loan *loan, int err, u64 size,

@@ -32,6 +32,14 @@
 #error "the kernel needs CONFIG_DMA_OPS or CONFIG_ARCH_HAS_DMA_OPS; set CONFIG_GART_IOMMU=y"
 #endif
 
+/*
+ * There a spinlock sleeps, but accesses to configuration space and DMA mappings come with
+ * raw spinlocks held and interrupts off.
+ */
+#if IS_ENABLED(CONFIG_PREEMPT_RT)
+#error "the modules do not support kernels with CONFIG_PREEMPT_RT"
+#endif
+
 /* Name of the member of struct dma_map_ops: alloc_pages() became a macro in 6.10. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 #define DLEND_ALLOC_PAGES_OP alloc_pages_op

@@ -10,13 +10,19 @@
 
 #include <linux/capability.h>
 #include <linux/compat.h>
+#include <linux/completion.h>
 #include <linux/fs.h>
+#include <linux/kref.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/pci.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/uaccess.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "dl_borrower.h"
 #include "dl_fabric.h"
@@ -280,22 +286,43 @@ static int ctl_disconnect(struct dl_ctl_request *request, struct dlend_why *why)
 	return err;
 }
 
+/* Undo an order whose caller was killed while it ran. */
+
+static void ctl_unborrow(struct dl_ctl_request *request, struct dlend_why *why)
+{
+	dlend_borrower_return(request->id, why);
+}
+
+static void ctl_unpair(struct dl_ctl_request *request, struct dlend_why *why)
+{
+	dlend_borrower_p2p_disable(request->id, request->target, why);
+}
+
 static const struct ctl_order {
 	u32 uses;
+	/* No two orders with this flag run at the same time for one device. */
+	bool exclusive;
 	int (*run)(struct dl_ctl_request *request, struct dlend_why *why);
+	void (*undo)(struct dl_ctl_request *request, struct dlend_why *why);
 } ctl_orders[] = {
-	[_IOC_NR(DL_CTL_ADD)] = { CTL_USES_FUNCTION | CTL_USES_FABRIC, ctl_add },
-	[_IOC_NR(DL_CTL_REMOVE)] = { CTL_USES_ID, ctl_remove },
-	[_IOC_NR(DL_CTL_MAKE_AVAILABLE)] = { CTL_USES_ID, ctl_available },
-	[_IOC_NR(DL_CTL_MAKE_UNAVAILABLE)] = { CTL_USES_ID, ctl_unavailable },
-	[_IOC_NR(DL_CTL_BORROW)] = { CTL_USES_ID | CTL_USES_WINDOW | CTL_USES_FLAGS, ctl_borrow },
-	[_IOC_NR(DL_CTL_RETURN)] = { CTL_USES_ID, ctl_return },
-	[_IOC_NR(DL_CTL_CONNECT)] = { CTL_USES_NODE, ctl_connect },
-	[_IOC_NR(DL_CTL_DISCONNECT)] = { CTL_USES_NODE, ctl_disconnect },
-	[_IOC_NR(DL_CTL_ENABLE_P2P)] = { CTL_USES_ID | CTL_USES_TARGET, ctl_enable_p2p },
-	[_IOC_NR(DL_CTL_DISABLE_P2P)] = { CTL_USES_ID | CTL_USES_TARGET, ctl_disable_p2p },
-	[_IOC_NR(DL_CTL_ALLOW)] = { CTL_USES_PATTERN, ctl_allow },
-	[_IOC_NR(DL_CTL_DISALLOW)] = { CTL_USES_PATTERN, ctl_disallow },
+	[_IOC_NR(DL_CTL_ADD)] = { CTL_USES_FUNCTION | CTL_USES_FABRIC, false, ctl_add },
+	[_IOC_NR(DL_CTL_REMOVE)] = { CTL_USES_ID, true, ctl_remove },
+	[_IOC_NR(DL_CTL_MAKE_AVAILABLE)] = { CTL_USES_ID, true, ctl_available },
+	[_IOC_NR(DL_CTL_MAKE_UNAVAILABLE)] = { CTL_USES_ID, true, ctl_unavailable },
+	[_IOC_NR(DL_CTL_BORROW)] = {
+		CTL_USES_ID | CTL_USES_WINDOW | CTL_USES_FLAGS, false, ctl_borrow, ctl_unborrow
+	},
+	[_IOC_NR(DL_CTL_RETURN)] = { CTL_USES_ID, false, ctl_return },
+	[_IOC_NR(DL_CTL_CONNECT)] = { CTL_USES_NODE, false, ctl_connect },
+	[_IOC_NR(DL_CTL_DISCONNECT)] = { CTL_USES_NODE, false, ctl_disconnect },
+	[_IOC_NR(DL_CTL_ENABLE_P2P)] = {
+		CTL_USES_ID | CTL_USES_TARGET, true, ctl_enable_p2p, ctl_unpair
+	},
+	[_IOC_NR(DL_CTL_DISABLE_P2P)] = {
+		CTL_USES_ID | CTL_USES_TARGET, true, ctl_disable_p2p
+	},
+	[_IOC_NR(DL_CTL_ALLOW)] = { CTL_USES_PATTERN, false, ctl_allow },
+	[_IOC_NR(DL_CTL_DISALLOW)] = { CTL_USES_PATTERN, false, ctl_disallow },
 };
 
 /* Return: the first field that is not zero although the order does not use it, or NULL. */
@@ -327,36 +354,130 @@ static const char *ctl_stray(const struct dl_ctl_request *request, u32 uses)
 	return NULL;
 }
 
+/*
+ * An order waits for other nodes and for drivers, and must not be left half done. So a work
+ * runs it, and its caller can be killed while it waits for the work.
+ */
+struct ctl_job {
+	struct kref ref;
+	struct work_struct work;
+	struct list_head node;		/* in ctl_jobs while an exclusive order runs */
+	const struct ctl_order *order;
+	struct dl_ctl_request request;
+	struct dlend_why why;
+	struct completion done;
+	long err;
+	bool over, left;		/* guarded by ctl_lock: the work ended; the caller was killed */
+};
+
+static struct workqueue_struct *ctl_wq;
+static DEFINE_SPINLOCK(ctl_lock);
+static LIST_HEAD(ctl_jobs);
+static DECLARE_WAIT_QUEUE_HEAD(ctl_wait);
+
+static void ctl_job_free(struct kref *ref)
+{
+	kfree(container_of(ref, struct ctl_job, ref));
+}
+
+/* Enters a job, unless another exclusive order runs for one of its devices. */
+static bool ctl_enter(struct ctl_job *job)
+{
+	u32 id = job->request.id, target = job->request.target;
+	struct ctl_job *other;
+	bool free = true;
+
+	spin_lock(&ctl_lock);
+	list_for_each_entry(other, &ctl_jobs, node)
+		if (other->request.id == id || other->request.target == id ||
+		    (target && (other->request.id == target || other->request.target == target)))
+			free = false;
+	if (free)
+		list_add_tail(&job->node, &ctl_jobs);
+	spin_unlock(&ctl_lock);
+	return free;
+}
+
+static void ctl_leave(struct ctl_job *job)
+{
+	spin_lock(&ctl_lock);
+	list_del(&job->node);
+	spin_unlock(&ctl_lock);
+	wake_up_all(&ctl_wait);
+}
+
+static void ctl_work(struct work_struct *work)
+{
+	struct ctl_job *job = container_of(work, struct ctl_job, work);
+	bool left;
+
+	if (job->order->exclusive)
+		wait_event(ctl_wait, ctl_enter(job));
+	job->err = job->order->run(&job->request, &job->why);
+	spin_lock(&ctl_lock);
+	job->over = true;
+	left = job->left;
+	spin_unlock(&ctl_lock);
+	if (left && !job->err && job->order->undo)
+		job->order->undo(&job->request, &job->why);
+	if (job->order->exclusive)
+		ctl_leave(job);
+	complete(&job->done);
+	kref_put(&job->ref, ctl_job_free);
+}
+
+/* Return: the result of the order; -EINTR if the caller was killed before there is one. */
+static long ctl_run(struct ctl_job *job)
+{
+	bool over;
+
+	INIT_WORK(&job->work, ctl_work);
+	init_completion(&job->done);
+	kref_get(&job->ref);
+	queue_work(ctl_wq, &job->work);
+	if (!wait_for_completion_killable(&job->done))
+		return job->err;
+	spin_lock(&ctl_lock);
+	job->left = true;
+	over = job->over;
+	spin_unlock(&ctl_lock);
+	return over ? job->err : -EINTR;
+}
+
 static long ctl_order(const struct ctl_order *order, void __user *user,
 		      size_t size)
 {
-	struct dl_ctl_request *request;
-	struct dlend_why why = {};
+	struct ctl_job *job;
 	const char *stray;
 	long err;
 
 	if (size < CTL_REQUEST_MIN)
 		return -EINVAL;
-	request = kzalloc(sizeof(*request), GFP_KERNEL);
-	if (!request)
+	job = kzalloc(sizeof(*job), GFP_KERNEL);
+	if (!job)
 		return -ENOMEM;
-	err = copy_struct_from_user(request, sizeof(*request), user, size);
+	kref_init(&job->ref);
+	job->order = order;
+	err = copy_struct_from_user(&job->request, sizeof(job->request), user, size);
 	if (err)
-		goto free;
-	stray = ctl_stray(request, order->uses);
+		goto put;
+	stray = ctl_stray(&job->request, order->uses);
 	if (stray)
-		err = dlend_why_set(&why, -EINVAL,
+		err = dlend_why_set(&job->why, -EINVAL,
 				    "field \"%s\" must be zero in this request",
 				    stray);
 	else
-		err = order->run(request, &why);
-	memset(request->message, 0, sizeof(request->message));
+		err = ctl_run(job);
+	/* The work still has the job. */
+	if (err == -EINTR && fatal_signal_pending(current))
+		goto put;
+	memset(job->request.message, 0, sizeof(job->request.message));
 	if (err)
-		strscpy(request->message, why.text, sizeof(request->message));
-	if (copy_to_user(user, request, min(size, sizeof(*request))))
+		strscpy(job->request.message, job->why.text, sizeof(job->request.message));
+	if (copy_to_user(user, &job->request, min(size, sizeof(job->request))))
 		err = -EFAULT;
-free:
-	kfree(request);
+put:
+	kref_put(&job->ref, ctl_job_free);
 	return err;
 }
 
@@ -481,6 +602,10 @@ static int ctl_nodes(struct ctl_out *out)
 		node.node = dlend_peer_node(peer);
 		node.self = dlend_peer_self(peer);
 		node.state = dlend_peer_state(peer);
+		if (fatal_signal_pending(current)) {
+			dlend_peer_put(peer);
+			return -EINTR;
+		}
 		if (!dlend_windows_free(peer, &free)) {
 			node.direct_count = free.direct_count;
 			node.direct_max = free.direct_max;
@@ -612,7 +737,29 @@ static struct miscdevice ctl_device_file = {
 	.fops = &ctl_fops,
 	.mode = 0600,
 };
-module_misc_device(ctl_device_file);
+
+static int __init ctl_init(void)
+{
+	int err;
+
+	ctl_wq = alloc_workqueue("dl_ctl", WQ_UNBOUND, 0);
+	if (!ctl_wq)
+		return -ENOMEM;
+	err = misc_register(&ctl_device_file);
+	if (err)
+		destroy_workqueue(ctl_wq);
+	return err;
+}
+
+static void __exit ctl_exit(void)
+{
+	misc_deregister(&ctl_device_file);
+	/* An order whose caller was killed may still run. */
+	destroy_workqueue(ctl_wq);
+}
+
+module_init(ctl_init);
+module_exit(ctl_exit);
 
 MODULE_DESCRIPTION("Device Lending: orders from user space");
 MODULE_LICENSE("GPL");

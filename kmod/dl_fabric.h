@@ -142,6 +142,28 @@ bool dlend_peer_is_up(struct dlend_peer *peer);
 u32 dlend_peer_session(struct dlend_peer *peer);
 
 /**
+ * dlend_peer_may_log() - limit the messages that a peer can cause
+ * @peer: the peer
+ *
+ * A peer must not be able to fill the log, nor to hide messages about others.
+ *
+ * Context: Any context.
+ * Return: false if there were very many messages about @peer lately.
+ */
+bool dlend_peer_may_log(struct dlend_peer *peer);
+
+/**
+ * dlend_going_down() - ask whether this node goes down
+ *
+ * From the notice of a reboot on nothing is lent or borrowed any more. A reboot that has
+ * failed is over after a minute.
+ *
+ * Context: Any context.
+ * Return: whether this node goes down, or starts another kernel.
+ */
+bool dlend_going_down(void);
+
+/**
  * dlend_peer_dev() - get the function through which a peer reaches this node
  * @peer: the peer
  *
@@ -296,9 +318,9 @@ typedef int (*dlend_handler)(struct dlend_peer *peer, const void *req,
  * call. It may take a lock only if all users take that lock with interrupts off, and
  * none of them makes a polled call while holding it.
  *
- * Without the flag the handler runs on a workqueue of the peer, one request at a
- * time. It may sleep, but it must not use dlend_call() for the same peer, which would
- * return -EDEADLK.
+ * Without the flag the handler runs on a workqueue of the peer, beside those of the
+ * peer's other requests. It may sleep, but it must not use dlend_call() for the same
+ * peer, which would return -EDEADLK.
  */
 #define DLEND_ATOMIC 1
 
@@ -353,7 +375,8 @@ void dlend_ops_unregister(const struct dlend_op *ops, size_t n);
  *
  * Context: Process context. Sleeps.
  * Return: length of the response; -ENOTCONN if the peer is not up, or is lost
- * during the call; -ETIMEDOUT; -EOPNOTSUPP if the far node has no handler; -EMSGSIZE if
+ * during the call; -ETIMEDOUT; -EINTR if the calling process was killed, and the peer may
+ * still act on the request; -EOPNOTSUPP if the far node has no handler; -EMSGSIZE if
  * the request or the response is too long; -EPROTO if the response is malformed;
  * -EDEADLK if a sleeping handler of the same peer is the caller; or the error that the
  * far handler returned.
@@ -442,19 +465,20 @@ struct dlend_export *dlend_export(struct dlend_peer *peer, dma_addr_t addr,
 				  struct dlend_window_desc *desc);
 
 /**
- * dlend_export_reach() - get what the peer can reach by an export of registers
- * @export: the export
- * @phys: physical address of the registers
- * @start: set to the first physical address that the peer can reach
- * @size: set to the number of bytes from there on
+ * dlend_export_reach() - find out what a peer would reach by an export
+ * @peer: the peer
+ * @phys: physical address of the range
+ * @size: its size
+ * @start: set to the first physical address that the peer would reach
+ * @ret_size: set to the number of bytes
  *
- * If an IOMMU translates for the adapter, the peer reaches the pages that
- * dma_map_resource() has mapped. Otherwise it reaches all of the widened range.
+ * It is more than the range if the IOMMU maps larger pages, or if windows have a larger
+ * size. It depends on sizes only, so a client asks before it maps and exports the range.
  *
- * Context: Any context.
+ * Context: Process context. Sleeps.
  */
-void dlend_export_reach(const struct dlend_export *export, phys_addr_t phys, u64 *start,
-			u64 *size);
+void dlend_export_reach(struct dlend_peer *peer, phys_addr_t phys, u64 size, u64 *start,
+			u64 *ret_size);
 
 struct pci_dev;
 
@@ -557,8 +581,8 @@ struct dlend_free_windows {
  * @peer: the peer
  * @free: filled in; zero after an error
  *
- * Context: Process context. Sleeps.
- * Return: 0, or -ENOTCONN.
+ * Context: Process context. Sleeps, while a window opens or closes.
+ * Return: 0, -ENOTCONN, or -EINTR if the calling process was killed.
  */
 int dlend_windows_free(struct dlend_peer *peer,
 		       struct dlend_free_windows *free);

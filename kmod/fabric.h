@@ -26,6 +26,7 @@
 
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/ratelimit.h>
 #include <linux/timer.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -109,6 +110,9 @@ struct dlend_session {
 
 /* A request of the peer while it is handled. */
 struct dlend_inbox {
+	struct dlend_peer *peer;
+	struct work_struct serve;	/* handles a request that may sleep */
+	struct task_struct *server;	/* runs its handler now, or NULL */
 	u32 seen;		/* seq of the last request that was taken */
 	struct dlend_slot request;
 	u8 response[DLEND_MSG_MAX];
@@ -118,6 +122,7 @@ struct dlend_inbox {
 struct dlend_mailbox {
 	/* Own requests. */
 	unsigned long outbox[BITS_TO_LONGS(DLEND_SLOTS)];	/* slots in use */
+	unsigned long late[BITS_TO_LONGS(DLEND_SLOTS)];	/* given back without a response */
 	u32 seq[DLEND_SLOTS];	/* number of the last request of each slot */
 	u64 unanswered;		/* beat_mark() when a polled call timed out, or 0 */
 
@@ -125,8 +130,6 @@ struct dlend_mailbox {
 	unsigned long busy[BITS_TO_LONGS(DLEND_SLOTS)];	/* slots being handled */
 	struct dlend_inbox *inbox;	/* DLEND_SLOTS of them */
 	struct workqueue_struct *wq;
-	struct work_struct serve;
-	struct task_struct *server;	/* runs handlers now, or NULL */
 };
 
 /* A window of the peer's adapter. */
@@ -167,6 +170,7 @@ enum dlend_counter {
 	DLEND_COUNT_BAD_HELLO,
 	DLEND_COUNT_BAD_IMPORT,	/* descriptors refused */
 	DLEND_COUNT_DOORBELLS,
+	DLEND_COUNT_EXPORTS,	/* ranges for which windows were opened, or half opened */
 	DLEND_COUNTERS,
 };
 
@@ -209,6 +213,7 @@ struct dlend_peer {
 	struct dlend_windows windows;
 
 	atomic_long_t count[DLEND_COUNTERS];
+	struct ratelimit_state log_limit;	/* see dlend_peer_may_log() */
 	struct dentry *debugfs;
 };
 
@@ -249,6 +254,8 @@ void dlend_peer_tell_down(struct dlend_peer *peer);
 
 /* Return: whether another peer of this end is up and leads to @node. */
 bool dlend_peer_node_is_taken(struct dlend_peer *peer, u32 node);
+/* The same; dlend_lock is held. */
+bool dlend_peer_node_is_taken_locked(struct dlend_peer *peer, u32 node);
 
 /*
  * dlend_peer_enlist() - enters a peer into the table
@@ -275,7 +282,7 @@ int dlend_mailbox_setup(struct dlend_peer *peer);
 void dlend_mailbox_free(struct dlend_peer *peer);
 /* Forgets which requests were seen, for the next session. */
 void dlend_mailbox_reset(struct dlend_peer *peer);
-/* Waits for the handler that sleeps, if one runs. The session has ended. */
+/* Waits for the handlers that sleep. The session has ended. */
 void dlend_mailbox_stop(struct dlend_peer *peer);
 /* Handles new requests, and wakes callers for new responses. Any context. */
 void dlend_mailbox_look(struct dlend_peer *peer);
@@ -305,6 +312,9 @@ void dlend_debugfs_add(struct dlend_peer *peer);
 void dlend_debugfs_remove(struct dlend_peer *peer);
 
 /* fabric_session.c */
+
+/* Time without a heartbeat after which a peer is lost, and longest wait for its adapter. */
+extern unsigned int dlend_lost_ms;
 
 /* Return: 0, or -EINVAL after a message if a parameter is wrong. */
 int dlend_session_init(void);

@@ -24,6 +24,7 @@ static const char *const counter_names[DLEND_COUNTERS] = {
 	[DLEND_COUNT_BAD_HELLO] = "bad_hello",
 	[DLEND_COUNT_BAD_IMPORT] = "bad_import",
 	[DLEND_COUNT_DOORBELLS] = "doorbells",
+	[DLEND_COUNT_EXPORTS] = "exports",
 };
 
 static const char *const state_names[] = {

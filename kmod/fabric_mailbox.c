@@ -8,7 +8,6 @@
 #include <linux/io.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
-#include <linux/ratelimit.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/srcu.h>
@@ -84,11 +83,8 @@ static bool slot_read(const struct dlend_slot *from, u32 seq, struct head *head,
  */
 static int refuse(struct dlend_peer *peer, const struct head *head, int err)
 {
-	/* A peer must not be able to fill the log. */
-	static DEFINE_RATELIMIT_STATE(limit, 5 * HZ, 50);
-
 	dlend_count(peer, DLEND_COUNT_REFUSED);
-	if (__ratelimit(&limit))
+	if (dlend_peer_may_log(peer))
 		pr_info("dl_fabric: %s: request %u of %u bytes is refused: error %d\n",
 			peer->name, head->op, head->len, -err);
 	return err;
@@ -190,41 +186,48 @@ void dlend_mailbox_serve_polled(struct dlend_peer *peer)
 	}
 }
 
-static bool calls_pending(struct dlend_peer *peer)
+static void serve_new(struct dlend_peer *peer, unsigned int i)
 {
-	unsigned int i;
-	u32 seq;
+	struct dlend_inbox *inbox = &peer->mailbox.inbox[i];
+	u32 seq = le32_to_cpu(READ_ONCE(peer->area->request[i].seq));
 
-	for (i = 0; i < DLEND_SLOTS_CALL; i++) {
-		seq = le32_to_cpu(READ_ONCE(peer->area->request[i].seq));
-		if (seq && seq != READ_ONCE(peer->mailbox.inbox[i].seen))
-			return true;
-	}
-	return false;
+	if (seq && seq != READ_ONCE(inbox->seen))
+		queue_work(peer->mailbox.wq, &inbox->serve);
 }
 
+/*
+ * Each slot has a work of its own. A handler may wait for another node, and the peer's
+ * other requests do not wait with it.
+ */
 static void serve(struct work_struct *work)
 {
-	struct dlend_peer *peer = container_of(work, struct dlend_peer,
-					       mailbox.serve);
-	struct dlend_mailbox *mailbox = &peer->mailbox;
+	struct dlend_inbox *inbox = container_of(work, struct dlend_inbox, serve);
+	struct dlend_peer *peer = inbox->peer;
+	unsigned int i = inbox - peer->mailbox.inbox;
+
+	if (!dlend_peer_enter(peer))
+		return;
+	WRITE_ONCE(inbox->server, current);
+	slot_serve(peer, i, false);
+	WRITE_ONCE(inbox->server, NULL);
+	serve_new(peer, i);
+	dlend_peer_exit(peer);
+}
+
+/* Return: whether the caller is a handler of a request of @peer. */
+static bool is_server(struct dlend_peer *peer)
+{
 	unsigned int i;
 
-	WRITE_ONCE(mailbox->server, current);
-	for (i = 0; i < DLEND_SLOTS_CALL; i++) {
-		if (!dlend_peer_enter(peer))
-			break;
-		slot_serve(peer, i, false);
-		dlend_peer_exit(peer);
-	}
-	WRITE_ONCE(mailbox->server, NULL);
-	if (dlend_peer_is_up(peer) && calls_pending(peer))
-		queue_work(mailbox->wq, &mailbox->serve);
+	for (i = 0; i < DLEND_SLOTS_CALL; i++)
+		if (READ_ONCE(peer->mailbox.inbox[i].server) == current)
+			return true;
+	return false;
 }
 
 void dlend_mailbox_look(struct dlend_peer *peer)
 {
-	struct dlend_mailbox *mailbox = &peer->mailbox;
+	unsigned int i;
 	u32 epoch;
 
 	if (!dlend_peer_enter(peer))
@@ -234,8 +237,8 @@ void dlend_mailbox_look(struct dlend_peer *peer)
 		dlend_peer_lose(peer, "it ended the session");
 	} else {
 		dlend_mailbox_serve_polled(peer);
-		if (calls_pending(peer))
-			queue_work(mailbox->wq, &mailbox->serve);
+		for (i = 0; i < DLEND_SLOTS_CALL; i++)
+			serve_new(peer, i);
 		wake_up_all(&peer->wait);
 	}
 	dlend_peer_exit(peer);
@@ -249,22 +252,48 @@ void dlend_mailbox_doorbell(struct dlend_peer *peer)
 
 /* Own requests. */
 
-/* Takes a free slot of [from, to). Return: its number, or -1. */
+static bool response_is_there(struct dlend_peer *peer, unsigned int slot,
+			      u32 seq)
+{
+	return le32_to_cpu(READ_ONCE(peer->area->response[slot].seq)) == seq;
+}
+
+/*
+ * Takes a slot of [from, to) that nobody uses. If the caller of an earlier request has
+ * given up, the peer may still be at work on it, and looks at the slot only afterwards. So
+ * such a slot is the last choice until the response is there. The new request has another
+ * number, and nobody takes the late response for its own.
+ *
+ * Return: the number of the slot, or -1.
+ */
 static int slot_take(struct dlend_peer *peer, unsigned int from,
 		     unsigned int to)
 {
-	unsigned int i;
+	struct dlend_mailbox *mailbox = &peer->mailbox;
+	unsigned int i, n = to - from;
 
-	for (i = from; i < to; i++) {
-		if (!test_and_set_bit_lock(i, peer->mailbox.outbox))
-			return i;
+	for (i = 0; i < 2 * n; i++) {
+		unsigned int slot = from + i % n;
+
+		if (test_and_set_bit_lock(slot, mailbox->outbox))
+			continue;
+		if (i >= n || !test_bit(slot, mailbox->late) ||
+		    response_is_there(peer, slot, mailbox->seq[slot])) {
+			clear_bit(slot, mailbox->late);
+			return slot;
+		}
+		clear_bit_unlock(slot, mailbox->outbox);
 	}
 	return -1;
 }
 
 static void slot_give(struct dlend_peer *peer, unsigned int slot)
 {
-	clear_bit_unlock(slot, peer->mailbox.outbox);
+	struct dlend_mailbox *mailbox = &peer->mailbox;
+
+	if (!response_is_there(peer, slot, mailbox->seq[slot]))
+		set_bit(slot, mailbox->late);
+	clear_bit_unlock(slot, mailbox->outbox);
 }
 
 /* Return: seq of the request. The response will have the same seq. */
@@ -285,12 +314,6 @@ static u32 request_send(struct dlend_peer *peer, unsigned int slot, u16 op,
 	slot_write(&peer->far_area->request[slot], &head, req);
 	peer->backend->ring(peer);
 	return head.seq;
-}
-
-static bool response_is_there(struct dlend_peer *peer, unsigned int slot,
-			      u32 seq)
-{
-	return le32_to_cpu(READ_ONCE(peer->area->response[slot].seq)) == seq;
 }
 
 /* The peer may have written anything, so the response is checked here. */
@@ -316,40 +339,48 @@ bad:
 	return -EPROTO;
 }
 
+/* Return: the error of a call that has no answer. @left: result of its wait. */
+static int no_answer(long left)
+{
+	if (left < 0)
+		return -EINTR;
+	return left ? -ENOTCONN : -ETIMEDOUT;
+}
+
 int dlend_call(struct dlend_peer *peer, u16 op, const void *req, size_t len,
 	       void *resp, size_t room, unsigned int timeout_ms)
 {
-	unsigned long left;
 	int slot = -1;
+	long left;
 	int ret;
 	u32 seq;
 
 	might_sleep();
 	if (len > DLEND_MSG_MAX)
 		return -EMSGSIZE;
-	if (READ_ONCE(peer->mailbox.server) == current)
+	if (is_server(peer))
 		return -EDEADLK;
 	if (!dlend_peer_enter(peer))
 		return -ENOTCONN;
 	dlend_count(peer, DLEND_COUNT_CALLS);
 	left = msecs_to_jiffies(timeout_ms ?: READ_ONCE(call_timeout_ms));
-	left = wait_event_timeout(peer->wait,
-				  !dlend_peer_is_up(peer) ||
-				  (slot = slot_take(peer, 0,
-						    DLEND_SLOTS_CALL)) >= 0,
-				  left);
+	left = wait_event_killable_timeout(peer->wait,
+					   !dlend_peer_is_up(peer) ||
+					   (slot = slot_take(peer, 0,
+							     DLEND_SLOTS_CALL)) >= 0,
+					   left);
 	if (slot < 0) {
-		ret = left ? -ENOTCONN : -ETIMEDOUT;
+		ret = no_answer(left);
 		goto exit;
 	}
 	seq = request_send(peer, slot, op, req, len);
-	left = wait_event_timeout(peer->wait,
-				  !dlend_peer_is_up(peer) ||
-				  response_is_there(peer, slot, seq), left);
+	left = wait_event_killable_timeout(peer->wait,
+					   !dlend_peer_is_up(peer) ||
+					   response_is_there(peer, slot, seq), left);
 	if (response_is_there(peer, slot, seq))
 		ret = response_take(peer, slot, seq, op, resp, room);
 	else
-		ret = left ? -ENOTCONN : -ETIMEDOUT;
+		ret = no_answer(left);
 	slot_give(peer, slot);
 	/* Another caller may wait for the slot. */
 	wake_up(&peer->wait);
@@ -514,13 +545,18 @@ EXPORT_SYMBOL_GPL(dlend_ops_unregister);
 int dlend_mailbox_setup(struct dlend_peer *peer)
 {
 	struct dlend_mailbox *mailbox = &peer->mailbox;
+	unsigned int i;
 
-	INIT_WORK(&mailbox->serve, serve);
 	mailbox->inbox = kcalloc(DLEND_SLOTS, sizeof(*mailbox->inbox),
 				 GFP_KERNEL);
 	if (!mailbox->inbox)
 		return -ENOMEM;
-	mailbox->wq = alloc_ordered_workqueue("dl_serve_%s", 0, peer->name);
+	for (i = 0; i < DLEND_SLOTS; i++) {
+		mailbox->inbox[i].peer = peer;
+		INIT_WORK(&mailbox->inbox[i].serve, serve);
+	}
+	mailbox->wq = alloc_workqueue("dl_serve_%s", WQ_UNBOUND, DLEND_SLOTS_CALL,
+				      peer->name);
 	if (!mailbox->wq) {
 		kfree(mailbox->inbox);
 		return -ENOMEM;
@@ -540,12 +576,16 @@ void dlend_mailbox_reset(struct dlend_peer *peer)
 
 	for (i = 0; i < DLEND_SLOTS; i++)
 		peer->mailbox.inbox[i].seen = 0;
+	bitmap_zero(peer->mailbox.late, DLEND_SLOTS);
 	peer->mailbox.unanswered = 0;
 }
 
 void dlend_mailbox_stop(struct dlend_peer *peer)
 {
-	cancel_work_sync(&peer->mailbox.serve);
+	unsigned int i;
+
+	for (i = 0; i < DLEND_SLOTS_CALL; i++)
+		cancel_work_sync(&peer->mailbox.inbox[i].serve);
 }
 
 int dlend_mailbox_init(void)

@@ -20,6 +20,25 @@
 
 #include "fabric.h"
 
+/* An order to the NTB's driver for a window of the peer. See end_window_set(). */
+struct window_order {
+	struct work_struct work;
+	wait_queue_head_t wait;
+	atomic_t state;
+	unsigned int window;
+	dma_addr_t addr;
+	u64 size;
+	int ret;
+};
+
+/* States of an order. */
+enum {
+	ORDER_NONE,
+	ORDER_RUNS,
+	ORDER_DONE,	/* its caller takes the result */
+	ORDER_LEFT,	/* it still runs, and its caller has given up */
+};
+
 struct ntb_end {
 	struct dlend_peer peer;
 	struct ntb_dev *ntb;
@@ -35,6 +54,7 @@ struct ntb_end {
 	unsigned int silent;	/* of these, in a row with the link up, but not the peer */
 	unsigned int patience;	/* limit of @silent; 0 before the link is enabled */
 	struct dlend_switchtec *st;	/* NULL if the NTB is no Switchtec */
+	struct window_order order;
 };
 
 /* Only the first peer of an NTB is used. See ntb_is_fit(). */
@@ -98,46 +118,58 @@ static int end_window_own(struct dlend_peer *peer, unsigned int window,
 	return 0;
 }
 
-struct set_work {
-	struct work_struct work;
-	struct ntb_dev *ntb;
-	unsigned int window;
-	dma_addr_t addr;
-	u64 size;
-	int ret;
-};
-
-static void window_set(struct work_struct *work)
+static void order_run(struct work_struct *work)
 {
-	struct set_work *set = container_of(work, struct set_work, work);
+	struct window_order *order = container_of(work, struct window_order, work);
+	struct ntb_end *end = container_of(order, struct ntb_end, order);
 
-	if (set->size)
-		set->ret = ntb_mw_set_trans(set->ntb, PIDX, set->window,
-					    set->addr, set->size);
+	if (order->size)
+		order->ret = ntb_mw_set_trans(end->ntb, PIDX, order->window,
+					      order->addr, order->size);
 	else
-		set->ret = ntb_mw_clear_trans(set->ntb, PIDX, set->window);
+		order->ret = ntb_mw_clear_trans(end->ntb, PIDX, order->window);
+	if (atomic_cmpxchg(&order->state, ORDER_RUNS, ORDER_DONE) == ORDER_RUNS) {
+		wake_up(&order->wait);
+		return;
+	}
+	/* The caller believes that the window is shut, and what it leads to may have gone. */
+	if (order->size && !order->ret)
+		ntb_mw_clear_trans(end->ntb, PIDX, order->window);
+	atomic_set(&order->state, ORDER_NONE);
 }
 
 /*
  * Switchtec's driver gives up half way if the calling thread has a signal pending, and
  * a window that it should close would stay open. The call is therefore made on a
  * workqueue, whose threads get no signals.
+ *
+ * The driver takes a lock that the peer can keep, and waits for it for 50 s. Nobody else
+ * waits longer for the peer than it takes to find out that a peer is lost. Meanwhile
+ * further orders fail at once.
  */
 static int end_window_set(struct dlend_peer *peer, unsigned int window,
 			  dma_addr_t addr, u64 size)
 {
-	struct set_work set = {
-		.ntb = ntb_end(peer)->ntb,
-		.window = window,
-		.addr = addr,
-		.size = size,
-	};
+	struct window_order *order = &ntb_end(peer)->order;
+	int ret;
 
-	INIT_WORK_ONSTACK(&set.work, window_set);
-	queue_work(system_unbound_wq, &set.work);
-	flush_work(&set.work);
-	destroy_work_on_stack(&set.work);
-	return set.ret;
+	if (atomic_cmpxchg(&order->state, ORDER_NONE, ORDER_RUNS) != ORDER_NONE)
+		return -ETIMEDOUT;
+	order->window = window;
+	order->addr = addr;
+	order->size = size;
+	queue_work(system_unbound_wq, &order->work);
+	wait_event_timeout(order->wait, atomic_read(&order->state) == ORDER_DONE,
+			   msecs_to_jiffies(dlend_lost_ms));
+	if (atomic_cmpxchg(&order->state, ORDER_RUNS, ORDER_LEFT) == ORDER_RUNS) {
+		dev_warn(peer->dev,
+			 "%s: the adapter has not set window %u within %u ms; its peer may keep the lock\n",
+			 peer->name, window, dlend_lost_ms);
+		return -ETIMEDOUT;
+	}
+	ret = order->ret;
+	atomic_set(&order->state, ORDER_NONE);
+	return ret;
 }
 
 /*
@@ -473,6 +505,8 @@ static void end_stop(struct ntb_end *end)
 	cancel_delayed_work_sync(&end->enable);
 	dlend_peer_stop(&end->peer);
 	area_close(end);
+	/* The NTB's driver may free what an order uses. */
+	flush_work(&end->order.work);
 }
 
 /* Call this only after the NTB has stopped calling event handlers. */
@@ -518,6 +552,8 @@ static struct ntb_end *end_new(struct ntb_dev *ntb)
 	end->area_window = -1;
 	end->far_window = U32_MAX;
 	INIT_DELAYED_WORK(&end->enable, link_work);
+	INIT_WORK(&end->order.work, order_run);
+	init_waitqueue_head(&end->order.wait);
 	end->area = dma_alloc_coherent(dev, DLEND_AREA_SIZE, &end->area_dma,
 				       GFP_KERNEL);
 	if (!end->area)

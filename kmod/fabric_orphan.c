@@ -8,6 +8,7 @@
 #include <linux/gfp.h>
 #include <linux/pci.h>
 
+#include "compat.h"
 #include "dl_fabric.h"
 
 static void orphan_free_pages(struct device *dev, size_t size,
@@ -23,21 +24,75 @@ static void orphan_free(struct device *dev, size_t size, void *memory,
 	free_pages((unsigned long)memory, get_order(size));
 }
 
-/* The device is gone: nothing is mapped or unmapped any more. */
-static const struct dma_map_ops orphan_ops = {
-	.free = orphan_free,
-	.free_pages = orphan_free_pages,
-};
-
-static void orphan_gone(struct pci_host_bridge *bridge)
+static void *orphan_alloc(struct device *dev, size_t size, dma_addr_t *handle, gfp_t gfp,
+			  unsigned long attrs)
 {
-	module_put(THIS_MODULE);
+	return NULL;
 }
+
+static struct page *orphan_alloc_pages(struct device *dev, size_t size, dma_addr_t *handle,
+				       enum dma_data_direction dir, gfp_t gfp)
+{
+	return NULL;
+}
+
+static dma_addr_t orphan_map_page(struct device *dev, struct page *page,
+				  unsigned long offset, size_t size,
+				  enum dma_data_direction dir, unsigned long attrs)
+{
+	return DMA_MAPPING_ERROR;
+}
+
+static dma_addr_t orphan_map_resource(struct device *dev, phys_addr_t phys, size_t size,
+				      enum dma_data_direction dir, unsigned long attrs)
+{
+	return DMA_MAPPING_ERROR;
+}
+
+/* Of a page, and of a resource. */
+static void orphan_unmap(struct device *dev, dma_addr_t addr, size_t size,
+			 enum dma_data_direction dir, unsigned long attrs)
+{
+}
+
+static int orphan_map_sg(struct device *dev, struct scatterlist *list, int n,
+			 enum dma_data_direction dir, unsigned long attrs)
+{
+	return -EIO;
+}
+
+static void orphan_unmap_sg(struct device *dev, struct scatterlist *list, int n,
+			    enum dma_data_direction dir, unsigned long attrs)
+{
+}
+
+/*
+ * The device is gone: nothing is mapped any more, and what was mapped is undone already. A
+ * driver may ask all the same.
+ */
+static const struct dma_map_ops orphan_ops = {
+	.alloc = orphan_alloc,
+	.free = orphan_free,
+	.DLEND_ALLOC_PAGES_OP = orphan_alloc_pages,
+	.free_pages = orphan_free_pages,
+	.map_page = orphan_map_page,
+	.unmap_page = orphan_unmap,
+	.map_sg = orphan_map_sg,
+	.unmap_sg = orphan_unmap_sg,
+	.map_resource = orphan_map_resource,
+	.unmap_resource = orphan_unmap,
+};
 
 void dlend_orphan(struct pci_host_bridge *bridge, struct device *dev)
 {
+	/*
+	 * The kernel itself, not a function of this module, gives the reference back: such a
+	 * function would return into a module that may be gone. Without memory for that, the
+	 * module stays.
+	 */
 	__module_get(THIS_MODULE);
-	pci_set_host_bridge_release(bridge, orphan_gone, NULL);
+	if (devm_add_action(&bridge->dev, (void (*)(void *))module_put, THIS_MODULE))
+		dev_warn(dev, "no memory: dl_fabric cannot be removed any more\n");
 	set_dma_ops(dev, &orphan_ops);
 }
 EXPORT_SYMBOL_GPL(dlend_orphan);

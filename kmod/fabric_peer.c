@@ -122,6 +122,12 @@ u32 dlend_peer_session(struct dlend_peer *peer)
 }
 EXPORT_SYMBOL_GPL(dlend_peer_session);
 
+bool dlend_peer_may_log(struct dlend_peer *peer)
+{
+	return __ratelimit(&peer->log_limit);
+}
+EXPORT_SYMBOL_GPL(dlend_peer_may_log);
+
 struct device *dlend_peer_dev(struct dlend_peer *peer)
 {
 	return peer->dev;
@@ -195,19 +201,26 @@ void dlend_peer_unlist(struct dlend_peer *peer)
 	spin_unlock_irqrestore(&dlend_lock, flags);
 }
 
-bool dlend_peer_node_is_taken(struct dlend_peer *peer, u32 node)
+bool dlend_peer_node_is_taken_locked(struct dlend_peer *peer, u32 node)
 {
-	unsigned long flags;
-	bool taken = false;
 	int i;
 
-	spin_lock_irqsave(&dlend_lock, flags);
-	for (i = 0; i < DLEND_PEERS_MAX; i++) {
+	lockdep_assert_held(&dlend_lock);
+	for (i = 0; i < DLEND_PEERS_MAX; i++)
 		if (peers[i] && peers[i] != peer && peers[i]->node == node &&
 		    peers[i]->self == peer->self &&
 		    peers[i]->state == DLEND_PEER_UP)
-			taken = true;
-	}
+			return true;
+	return false;
+}
+
+bool dlend_peer_node_is_taken(struct dlend_peer *peer, u32 node)
+{
+	unsigned long flags;
+	bool taken;
+
+	spin_lock_irqsave(&dlend_lock, flags);
+	taken = dlend_peer_node_is_taken_locked(peer, node);
 	spin_unlock_irqrestore(&dlend_lock, flags);
 	return taken;
 }

@@ -17,8 +17,8 @@ static unsigned int beat_ms = 100;
 module_param(beat_ms, uint, 0444);
 MODULE_PARM_DESC(beat_ms, "time between two heartbeats, in ms (100)");
 
-static unsigned int lost_ms = 2000;
-module_param(lost_ms, uint, 0444);
+unsigned int dlend_lost_ms = 2000;
+module_param_named(lost_ms, dlend_lost_ms, uint, 0444);
 MODULE_PARM_DESC(lost_ms, "time without a heartbeat after which a peer is lost, in ms (2000)");
 
 /* Interval at which the words of hello are read. */
@@ -35,9 +35,9 @@ MODULE_PARM_DESC(lost_ms, "time without a heartbeat after which a peer is lost, 
 
 int dlend_session_init(void)
 {
-	if (!beat_ms || lost_ms / 2 < beat_ms) {
+	if (!beat_ms || dlend_lost_ms / 2 < beat_ms) {
 		pr_err("dl_fabric: beat_ms is %u and lost_ms is %u; beat_ms must be at least 1, and lost_ms at least twice beat_ms\n",
-		       beat_ms, lost_ms);
+		       beat_ms, dlend_lost_ms);
 		return -EINVAL;
 	}
 	return 0;
@@ -68,7 +68,7 @@ static void beat(struct timer_list *timer)
 		 */
 		session->silent++;
 	}
-	if (session->silent * beat_ms >= lost_ms)
+	if (session->silent * beat_ms >= dlend_lost_ms)
 		dlend_peer_lose(peer, "no heartbeat");
 	else
 		/* Look for messages whose doorbell was lost. */
@@ -140,8 +140,13 @@ static void session_begin(struct dlend_peer *peer)
 	session->far_beats = 0;
 	session->silent = 0;
 	spin_lock_irqsave(&dlend_lock, flags);
-	/* If the link has changed since hello, dlend_peer_link() has queued life(). */
-	up = peer->link && peer->wanted && peer->link_count == session->opened;
+	/*
+	 * If the link has changed since hello, dlend_peer_link() has queued life(). Another
+	 * adapter may have come up with the same node since hello_check(), whose next run
+	 * then refuses this one.
+	 */
+	up = peer->link && peer->wanted && peer->link_count == session->opened &&
+	     !dlend_peer_node_is_taken_locked(peer, peer->node);
 	if (up) {
 		if (!++peer->session_number)
 			peer->session_number = 1;
@@ -395,6 +400,9 @@ int dlend_peer_init(struct dlend_peer *peer,
 	peer->state = DLEND_PEER_LINK_DOWN;
 	peer->wanted = true;
 	init_waitqueue_head(&peer->wait);
+	ratelimit_state_init(&peer->log_limit, 5 * HZ, 50);
+	/* The limit itself writes no lines. */
+	ratelimit_set_flags(&peer->log_limit, RATELIMIT_MSG_ON_RELEASE);
 	mutex_init(&peer->life_mutex);
 	INIT_DELAYED_WORK(&peer->life, life);
 	timer_setup(&peer->session.beat, beat, 0);

@@ -22,9 +22,6 @@
 
 #include "fabric.h"
 
-/* The peer holds the lock for 100 ms each time that it opens or closes a window. */
-#define LOCK_MS 5000
-
 #define ID_SHIFT 16
 
 struct dlend_switchtec {
@@ -82,10 +79,13 @@ void dlend_switchtec_free(struct dlend_switchtec *st)
 	kfree(st);
 }
 
-/* Return: 0 when the partition has left @pending; -ENODEV if the NTB is gone. */
-static int operate(struct dlend_switchtec *st, u32 op, u32 pending, u32 wanted)
+/*
+ * The peer holds the lock for 100 ms each time that it opens or closes a window. It can also
+ * keep it. Return: 0 when the partition has left @pending; -ETIMEDOUT after @end; -ENODEV if
+ * the NTB is gone.
+ */
+static int operate(struct dlend_switchtec *st, u32 op, u32 pending, u32 wanted, ktime_t end)
 {
-	ktime_t end = ktime_add_ms(ktime_get(), LOCK_MS);
 	u32 status;
 
 	iowrite32(op, &st->ctl->partition_op);
@@ -104,14 +104,15 @@ static int operate(struct dlend_switchtec *st, u32 op, u32 pending, u32 wanted)
 
 static int set_entry(struct dlend_switchtec *st, unsigned int i, u32 value)
 {
+	ktime_t end = ktime_add_ms(ktime_get(), dlend_lost_ms);
 	int err;
 
 	err = operate(st, NTB_CTRL_PART_OP_LOCK, NTB_CTRL_PART_STATUS_LOCKING,
-		      NTB_CTRL_PART_STATUS_LOCKED);
+		      NTB_CTRL_PART_STATUS_LOCKED, end);
 	if (!err) {
 		iowrite32(value, &st->ctl->req_id_table[i]);
 		err = operate(st, NTB_CTRL_PART_OP_CFG, NTB_CTRL_PART_STATUS_CONFIGURING,
-			      NTB_CTRL_PART_STATUS_NORMAL);
+			      NTB_CTRL_PART_STATUS_NORMAL, end);
 	}
 	if (!err)
 		return 0;

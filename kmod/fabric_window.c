@@ -160,6 +160,19 @@ static unsigned int find_lut(const struct dlend_windows *windows, u64 addr,
 	return 0;
 }
 
+/* Return: the bytes that a direct window onto a range opens, or 0 if none can. */
+static u64 direct_span(u64 addr, u64 size)
+{
+	u64 span = max_t(u64, roundup_pow_of_two(size), WINDOW_MIN);
+
+	while (round_down(addr, span) != round_down(addr + size - 1, span)) {
+		if (span >= BIT_ULL(62))
+			return 0;
+		span <<= 1;
+	}
+	return span;
+}
+
 /*
  * Finds the smallest free direct window for a range. Sets @first to its number, @base
  * to the bus address that it leads to, and @span to the bytes that it opens.
@@ -174,12 +187,9 @@ static unsigned int find_direct(const struct dlend_windows *windows, u64 addr,
 	unsigned int i, found = 0;
 	u64 best = 0;
 
-	*span = max_t(u64, roundup_pow_of_two(size), WINDOW_MIN);
-	while (round_down(addr, *span) != round_down(addr + size - 1, *span)) {
-		if (*span >= BIT_ULL(62))
-			return 0;
-		*span <<= 1;
-	}
+	*span = direct_span(addr, size);
+	if (!*span)
+		return 0;
 	*base = round_down(addr, *span);
 	for (i = 0; i < windows->n; i++) {
 		const struct dlend_window *window = &windows->window[i];
@@ -299,6 +309,7 @@ static struct dlend_export *export_new(struct dlend_peer *peer, dma_addr_t addr,
 	export->n = direct ?: lut;
 	export->base = direct ? base : lut_base;
 	export->span = direct ? span : windows->window[lut_first].size;
+	dlend_count(peer, DLEND_COUNT_EXPORTS);
 	err = open_windows(peer, export);
 	if (err) {
 		kfree(export);
@@ -340,17 +351,43 @@ struct dlend_export *dlend_export(struct dlend_peer *peer, dma_addr_t addr, u64 
 }
 EXPORT_SYMBOL_GPL(dlend_export);
 
-void dlend_export_reach(const struct dlend_export *export, phys_addr_t phys, u64 *start,
-			u64 *size)
+/* Widens a range so that it has the bytes that a direct window onto it opens. */
+static void widen_direct(u64 *first, u64 *last)
 {
-	if (dlend_is_translated(export->peer->dev)) {
+	u64 span = direct_span(*first, *last - *first + 1);
+
+	if (!span)
+		return;
+	*first = round_down(*first, span);
+	*last = *first + span - 1;
+}
+
+void dlend_export_reach(struct dlend_peer *peer, phys_addr_t phys, u64 size, u64 *start,
+			u64 *ret_size)
+{
+	struct dlend_windows *windows = &peer->windows;
+	u64 entry = 0, first = phys, last = phys + size - 1;
+	unsigned int i;
+
+	if (dlend_is_translated(peer->dev)) {
 		/* An IOMMU maps whole pages. */
 		*start = phys & PAGE_MASK;
-		*size = PAGE_ALIGN(phys + export->size) - *start;
-	} else {
-		*start = export->base;
-		*size = export->n * export->span;
+		*ret_size = PAGE_ALIGN(phys + size) - *start;
+		return;
 	}
+	mutex_lock(&windows->mutex);
+	for (i = 0; i < windows->n; i++)
+		if (windows->window[i].kind == DLEND_WINDOW_LUT)
+			entry = max(entry, windows->window[i].size);
+	mutex_unlock(&windows->mutex);
+	/* Either kind of window may be free when the range is exported. */
+	widen_direct(&first, &last);
+	if (entry) {
+		first = min_t(u64, first, round_down(phys, entry));
+		last = max_t(u64, last, round_down(phys + size - 1, entry) + entry - 1);
+	}
+	*start = first;
+	*ret_size = last - first + 1;
 }
 EXPORT_SYMBOL_GPL(dlend_export_reach);
 
@@ -403,7 +440,10 @@ int dlend_windows_free(struct dlend_peer *peer,
 	memset(free, 0, sizeof(*free));
 	if (!dlend_peer_enter(peer))
 		return -ENOTCONN;
-	mutex_lock(&windows->mutex);
+	if (mutex_lock_killable(&windows->mutex)) {
+		dlend_peer_exit(peer);
+		return -EINTR;
+	}
 	for (i = 0; i < windows->n; i++) {
 		const struct dlend_window *window = &windows->window[i];
 

@@ -22,12 +22,20 @@
  *	device lock	of a function; the driver core holds it in probe and
  *			remove. Guards the loan of the device, the windows of the
  *			loan, and the reset.
+ *	mutex of a grant
+ *			held while its windows open or close, and while the lender of
+ *			its source is told.
+ *	unplug_mutex	a function whose entry is made does not go away.
  *	p2p_mutex, grant_mutex
- *			each guards the windows between devices at one end. Neither is
- *			taken with the other. Nobody calls a peer while holding one.
+ *			each guards the list of the windows between devices at one end,
+ *			and what sources reach. Neither is taken with the other. Nobody
+ *			waits for a peer while holding one.
  *	lender_lock	taken with interrupts off. Guards the table, and the data
  *			for accesses to configuration space, which come in any
  *			context.
+ *
+ * A lock that is held over a wait for one peer is not needed for the loans of another
+ * one: whoever ends the loans of a peer takes the device locks of these loans only.
  */
 #ifndef LENDER_H
 #define LENDER_H
@@ -38,6 +46,7 @@
 #include <linux/mutex.h>
 #include <linux/pci.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include "compat.h"
 #include "dl_fabric.h"
@@ -83,6 +92,8 @@ struct lender_device {
 	u32 fdid;
 	struct pci_dev *pdev;		/* counted */
 	u64 fabric;			/* network behind its port; 0: not known */
+	/* Of the physical function, which may leave before a virtual function does. */
+	u16 physical, physical_device, virtual_number;
 
 	struct mutex order_mutex;	/* guards the three below */
 	bool taken;			/* taken from its old driver, or being taken */
@@ -91,16 +102,20 @@ struct lender_device {
 
 	/* Guarded by the device lock. */
 	bool bound;			/* bound to our driver, and may be lent */
+	bool was_untrusted;		/* the function, for the kernel, before that */
 	struct iommu_group *group;	/* NULL without an IOMMU */
 	struct pci_saved_state *saved;
 	struct completion idle;		/* completed when a loan ends */
+	struct work_struct fail;	/* ends the loan after an error of the device */
 	struct lender_loan *ending;	/* loan that the kernel's reset ends, or NULL */
 
 	/* A writer holds the device lock and lender_lock, a reader one of them. */
 	struct lender_loan *loan;
+	struct lender_loan *leaving;	/* no loan any more, but its windows are still open */
 
 	/* Guarded by lender_lock. */
 	bool config_open;		/* the borrower may access @config */
+	bool resetting;			/* and soon may again */
 	struct lender_config config;
 };
 
@@ -132,6 +147,12 @@ void lender_stats_exit(void);
 
 /* lender_table.c */
 
+/* For works that wait for peers. */
+extern struct workqueue_struct *lender_wq;
+int lender_table_init(void);
+/* Waits for the works. */
+void lender_table_exit(void);
+
 extern spinlock_t lender_lock;	/* see above */
 extern struct lender_device *lender_devices[DLEND_DEVICES_MAX];
 
@@ -151,6 +172,13 @@ struct lender_device *lender_get_lent(struct dlend_peer *peer, u32 fdid, u32 loa
 u32 lender_weight(const struct lender_device *d);
 /* Gives the caller references to all devices, in the order of IDs. Return: how many. */
 unsigned int lender_collect(struct lender_device **devices, unsigned int max);
+/*
+ * Return: the node to which the device is lent, or whose loan of it has not ended; 0.
+ * @but: (nullable) a peer whose loans do not count
+ */
+u32 lender_holder(struct lender_device *d, struct dlend_peer *but);
+/* Return: whether a loan of the device to @peer has not ended. */
+bool lender_is_held_by(struct lender_device *d, struct dlend_peer *peer);
 /* Gives the device an ID. The table takes the caller's reference if it succeeds. */
 int lender_enter(struct lender_device *d, struct dlend_why *why);
 /*
@@ -171,9 +199,13 @@ int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why);
  * addresses from @start to @start + @size - 1. Return: 0, or -EPERM after a message.
  */
 int lender_check_neighbours(struct pci_dev *pdev, unsigned int bar, u64 start, u64 size);
+/* The same for all that @peer would reach by an export of the BAR. Comes before it. */
+int lender_check_reach(struct pci_dev *pdev, unsigned int bar, struct dlend_peer *peer);
 
 /* lender_loan.c */
 
+/* Prepares a new entry of the table. */
+void lender_loan_prepare(struct lender_device *d);
 int lender_loan_init(void);
 /* From here on there is no new loan. */
 void lender_loan_stop(void);
@@ -196,10 +228,16 @@ void lender_reset_ends(struct lender_device *d);
 /* Ends the loan of the device, if there is one. The device lock is held. */
 void lender_end_loan(struct lender_device *d);
 /*
- * Asks the borrower to return the device. With @gone, tells it that the device is gone.
- * Sleeps. Return: whether there is a borrower.
+ * Asks the borrower to return the device, or tells it that the device is gone. It does not
+ * wait for the answer. Sleeps. Return: whether there is a borrower.
  */
 bool lender_revoke(struct lender_device *d, bool gone);
+/* Tells the borrower, if there is one, that the device is gone. Waits for 2 s at most. */
+void lender_tell_gone(struct lender_device *d);
+/* The loan ends soon. From now on the device is silent. The device lock is held. */
+void lender_fail(struct lender_device *d);
+/* Makes the device as it was before its first loan, after a reset. The device lock is held. */
+void lender_restore(struct lender_device *d);
 
 /* lender_p2p.c */
 

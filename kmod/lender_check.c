@@ -166,3 +166,12 @@ int lender_check_neighbours(struct pci_dev *pdev, unsigned int bar, u64 start, u
 	pci_dev_put(other);
 	return -EPERM;
 }
+
+int lender_check_reach(struct pci_dev *pdev, unsigned int bar, struct dlend_peer *peer)
+{
+	u64 start, size;
+
+	dlend_export_reach(peer, pci_resource_start(pdev, bar),
+			   pci_resource_len(pdev, bar), &start, &size);
+	return lender_check_neighbours(pdev, bar, start, size);
+}

@@ -368,6 +368,12 @@ static void commit_msi(struct lender_device *d)
 	pci_write_config_word(d->pdev, at + PCI_MSI_FLAGS, real);
 }
 
+/* Return: whether the device answers. Some bits of its Command register are always 0. */
+static bool answers(struct pci_dev *pdev)
+{
+	return read_device(pdev, PCI_COMMAND, 2) != 0xffff;
+}
+
 void lender_config_write(struct lender_device *d, unsigned int at,
 			 unsigned int size, u32 value)
 {
@@ -392,6 +398,9 @@ void lender_config_write(struct lender_device *d, unsigned int at,
 	if (pass | clear) {
 		u32 real = read_device(d->pdev, at, size);
 
+		/* A device that does not answer, as in a reset, would get ones. */
+		if (!answers(d->pdev))
+			return;
 		/* Bits that a 1 clears are written as 0, all others as they were read. */
 		real &= ~(pass | clear | gather(c->zero, at, size));
 		write_device(d->pdev, at, size, real | (value & (pass | clear)));

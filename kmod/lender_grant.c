@@ -5,15 +5,24 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 
 #include "lender_p2p.h"
 
 struct grant {
+	struct kref ref;
 	struct list_head node;
 	struct lender_pair pair;
 	struct lender_device *target;	/* counted */
+	bool closing;		/* @end was queued; guarded by grant_mutex */
+	struct work_struct end;
+
+	/* Held while a window opens or closes, and while the source's lender is told. */
+	struct mutex mutex;
+	/* A writer holds both mutexes, a reader one of them. */
 	struct dlend_peer *peer;	/* counted: the source's lender; NULL: not fetched */
-	bool closing;		/* somebody ends it, and frees it */
+	bool open;		/* there are windows */
+	/* Guarded by @mutex. */
 	struct {
 		struct dlend_export *export;
 		dma_addr_t addr;
@@ -21,10 +30,30 @@ struct grant {
 	} bars[DLEND_BARS];
 };
 
+/* Guards the list. Nobody waits for a peer while holding it. */
 static DEFINE_MUTEX(grant_mutex);
 static LIST_HEAD(grants);
+/* Number of grants that have ended, for those who wait for the end of some. */
+static unsigned int ended;
+static DECLARE_WAIT_QUEUE_HEAD(ended_wait);
 
-/* grant_mutex is held. */
+static void grant_free(struct kref *ref)
+{
+	struct grant *grant = container_of(ref, struct grant, ref);
+
+	dlend_peer_put(grant->peer);
+	lender_put(grant->target);
+	kfree(grant);
+}
+
+static void set_open(struct grant *grant, bool open)
+{
+	mutex_lock(&grant_mutex);
+	grant->open = open;
+	mutex_unlock(&grant_mutex);
+}
+
+/* The grant's mutex is held. */
 static void grant_close(struct grant *grant)
 {
 	unsigned int i;
@@ -37,50 +66,33 @@ static void grant_close(struct grant *grant)
 				   grant->bars[i].size, DMA_BIDIRECTIONAL, 0);
 		grant->bars[i].size = 0;
 	}
+	set_open(grant, false);
 }
 
 /*
- * Ends a grant that the caller has marked as closing. First the source's lender is told
- * that the windows go. If it does not answer, they are closed all the same.
+ * First the source's lender is told that the windows go. If it does not answer, they are
+ * closed all the same.
  */
-static void end_grant(struct grant *grant)
+static void end_work(struct work_struct *work)
 {
+	struct grant *grant = container_of(work, struct grant, end);
 	struct dlend_msg_p2p req;
 
+	mutex_lock(&grant->mutex);
 	if (grant->peer) {
 		lender_pair_put(&req, &grant->pair);
 		dlend_call(grant->peer, DLEND_OP_P2P_REVOKE, &req, sizeof(req), NULL, 0,
 			   LENDER_P2P_REVOKE_MS);
 	}
-	mutex_lock(&grant_mutex);
 	grant_close(grant);
-	list_del(&grant->node);
-	mutex_unlock(&grant_mutex);
+	mutex_unlock(&grant->mutex);
 	atomic64_dec(&lender_counts.p2p_grants);
-	dlend_peer_put(grant->peer);
-	lender_put(grant->target);
-	kfree(grant);
-}
-
-/*
- * Marks a grant as closing. @target: of this device; @pair: (nullable) this one.
- * Return: the grant, or NULL if there is none.
- */
-static struct grant *take_grant(struct lender_device *target, const struct lender_pair *pair)
-{
-	struct grant *grant, *found = NULL;
-
 	mutex_lock(&grant_mutex);
-	list_for_each_entry(grant, &grants, node) {
-		if (grant->closing || grant->target != target ||
-		    (pair && !lender_pair_is(&grant->pair, pair)))
-			continue;
-		grant->closing = true;
-		found = grant;
-		break;
-	}
+	list_del(&grant->node);
+	WRITE_ONCE(ended, ended + 1);
 	mutex_unlock(&grant_mutex);
-	return found;
+	wake_up_all(&ended_wait);
+	kref_put(&grant->ref, grant_free);
 }
 
 int lender_grant_make(struct dlend_peer *peer, const void *data, size_t len, void *resp,
@@ -97,6 +109,9 @@ int lender_grant_make(struct dlend_peer *peer, const void *data, size_t len, voi
 	grant = kzalloc(sizeof(*grant), GFP_KERNEL);
 	if (!grant)
 		return -ENOMEM;
+	kref_init(&grant->ref);
+	mutex_init(&grant->mutex);
+	INIT_WORK(&grant->end, end_work);
 	grant->pair = pair;
 	mutex_lock(&grant_mutex);
 	grant->target = lender_get_lent(peer, pair.target, pair.target_loan);
@@ -116,23 +131,25 @@ int lender_grant_make(struct dlend_peer *peer, const void *data, size_t len, voi
 		atomic64_inc(&lender_counts.p2p_grants);
 	}
 	mutex_unlock(&grant_mutex);
-	if (err) {
-		lender_put(grant->target);
-		kfree(grant);
-	}
+	if (err)
+		kref_put(&grant->ref, grant_free);
 	return err;
 }
 
-/* grant_mutex is held. The caller undoes this by grant_close(), also on error. */
+/* The grant's mutex is held. The caller undoes this by grant_close(), also on error. */
 static int open_bar(struct grant *grant, unsigned int i, struct dlend_window_desc *desc)
 {
 	struct device *ntb = dlend_peer_dev(grant->peer);
 	struct pci_dev *pdev = grant->target->pdev;
-	u64 start = pci_resource_start(pdev, i), reach, reach_size;
+	u64 start = pci_resource_start(pdev, i);
 	u64 size = pci_resource_len(pdev, i);
 	struct dlend_export *export;
 	dma_addr_t addr;
+	int err;
 
+	err = lender_check_reach(pdev, i, grant->peer);
+	if (err)
+		return err;
 	addr = dma_map_resource(ntb, start, size, DMA_BIDIRECTIONAL, 0);
 	if (dma_mapping_error(ntb, addr))
 		return -ENOMEM;
@@ -144,8 +161,37 @@ static int open_bar(struct grant *grant, unsigned int i, struct dlend_window_des
 	grant->bars[i].export = export;
 	grant->bars[i].addr = addr;
 	grant->bars[i].size = size;
-	dlend_export_reach(export, start, &reach, &reach_size);
-	return lender_check_neighbours(pdev, i, reach, reach_size);
+	return 0;
+}
+
+/* The grant's mutex is held. Return: 0, or an error if there are no windows. */
+static int open_windows(struct grant *grant, struct dlend_peer *peer,
+			struct dlend_msg_p2p_windows *windows)
+{
+	unsigned int i;
+	int err = 0;
+
+	/* From here on the loss of @peer finds the grant. */
+	mutex_lock(&grant_mutex);
+	if (grant->peer || grant->closing)
+		err = -ENODEV;
+	else
+		grant->peer = dlend_peer_get(peer);
+	grant->open = !err;
+	mutex_unlock(&grant_mutex);
+	if (err)
+		return err;
+	for (i = 0; i < DLEND_BARS && !err; i++)
+		if (lender_is_memory_bar(grant->target->pdev, i))
+			err = open_bar(grant, i, &windows->bars[i]);
+	if (!err)
+		return 0;
+	grant_close(grant);
+	mutex_lock(&grant_mutex);
+	grant->peer = NULL;
+	mutex_unlock(&grant_mutex);
+	dlend_peer_put(peer);
+	return err;
 }
 
 int lender_grant_fetch(struct dlend_peer *peer, const void *data, size_t len, void *resp,
@@ -154,7 +200,6 @@ int lender_grant_fetch(struct dlend_peer *peer, const void *data, size_t len, vo
 	struct dlend_msg_p2p_windows *windows = resp;
 	struct grant *grant, *found = NULL;
 	struct lender_pair pair;
-	unsigned int i;
 	int err;
 
 	memset(windows, 0, sizeof(*windows));
@@ -167,40 +212,65 @@ int lender_grant_fetch(struct dlend_peer *peer, const void *data, size_t len, vo
 	list_for_each_entry(grant, &grants, node)
 		if (!grant->closing && !grant->peer && lender_pair_is(&grant->pair, &pair))
 			found = grant;
-	if (!found) {
-		mutex_unlock(&grant_mutex);
+	if (found)
+		kref_get(&found->ref);
+	mutex_unlock(&grant_mutex);
+	if (!found)
 		return lender_refuse(peer, -ENODEV, "nobody has granted this target");
-	}
-	found->peer = dlend_peer_get(peer);
-	for (i = 0; i < DLEND_BARS && !err; i++)
-		if (lender_is_memory_bar(found->target->pdev, i))
-			err = open_bar(found, i, &windows->bars[i]);
-	if (err) {
-		grant_close(found);
-		dlend_peer_put(found->peer);
-		found->peer = NULL;
+	mutex_lock(&found->mutex);
+	err = open_windows(found, peer, windows);
+	mutex_unlock(&found->mutex);
+	kref_put(&found->ref, grant_free);
+	return err ?: sizeof(*windows);
+}
+
+/* Queues the end of grants. Return: whether there are any that have not ended. */
+static bool begin_ends(struct lender_device *target, const struct lender_pair *pair,
+		       unsigned int *ret_ended)
+{
+	struct grant *grant;
+	bool found = false;
+
+	mutex_lock(&grant_mutex);
+	*ret_ended = ended;
+	list_for_each_entry(grant, &grants, node) {
+		if (grant->target != target || (pair && !lender_pair_is(&grant->pair, pair)))
+			continue;
+		found = true;
+		if (!grant->closing)
+			queue_work(lender_wq, &grant->end);
+		grant->closing = true;
 	}
 	mutex_unlock(&grant_mutex);
-	if (err)
-		return err;
-	return sizeof(*windows);
+	return found;
 }
 
 void lender_grant_end(struct lender_device *target, const struct lender_pair *pair)
 {
-	struct grant *grant;
+	unsigned int seen;
 
-	while ((grant = take_grant(target, pair)))
-		end_grant(grant);
+	while (begin_ends(target, pair, &seen))
+		wait_event(ended_wait, READ_ONCE(ended) != seen);
 }
 
 void lender_grant_peer_down(struct dlend_peer *peer)
 {
-	struct grant *grant;
+	struct grant *grant, *found;
 
-	mutex_lock(&grant_mutex);
-	list_for_each_entry(grant, &grants, node)
-		if (grant->peer == peer)
-			grant_close(grant);
-	mutex_unlock(&grant_mutex);
+	do {
+		found = NULL;
+		mutex_lock(&grant_mutex);
+		list_for_each_entry(grant, &grants, node)
+			if (grant->peer == peer && grant->open)
+				found = grant;
+		if (found)
+			kref_get(&found->ref);
+		mutex_unlock(&grant_mutex);
+		if (found) {
+			mutex_lock(&found->mutex);
+			grant_close(found);
+			mutex_unlock(&found->mutex);
+			kref_put(&found->ref, grant_free);
+		}
+	} while (found);
 }

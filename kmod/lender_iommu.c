@@ -135,11 +135,18 @@ static bool move_behind(struct span *place, const struct span *busy, u64 align)
 {
 	u64 size = place->last - place->first;
 
+	/* There is no place any more. */
+	if (place->last < place->first)
+		return false;
 	if (busy->last < place->first || busy->first > place->last)
 		return false;
-	/* An overflow makes a place whose last address is the smaller one. */
+	/* Beyond the last address there is no place: its last address is the smaller one. */
+	if (busy->last > U64_MAX - align - size) {
+		*place = (struct span){ 1, 0 };
+		return true;
+	}
 	place->first = ALIGN(busy->last + 1, align);
-	place->last = place->first > busy->last ? place->first + size : 0;
+	place->last = place->first + size;
 	return true;
 }
 

@@ -12,7 +12,10 @@
 
 #include "lender.h"
 
-static bool closing;	/* for ever */
+/* A borrower that does not answer for so long is about to be lost. */
+#define REVOKE_MS 2000
+
+static bool closing;	/* the module goes */
 static bool sleeping;	/* this node goes to sleep, or is asleep */
 static atomic_t loan_numbers;
 
@@ -24,8 +27,7 @@ static void quiesce(struct pci_dev *pdev)
 		pci_warn(pdev, "transactions of the device are still pending before its reset\n");
 }
 
-/* Makes the device as it was before its first loan, after a reset. */
-static void restore(struct lender_device *d)
+void lender_restore(struct lender_device *d)
 {
 	struct pci_dev *pdev = d->pdev;
 
@@ -51,7 +53,7 @@ void lender_reset(struct lender_device *d)
 	quiesce(pdev);
 	pci_cfg_access_lock(pdev);
 	err = __pci_reset_function_locked(pdev);
-	restore(d);
+	lender_restore(d);
 	pci_cfg_access_unlock(pdev);
 	atomic64_inc(&lender_counts.resets);
 	if (!err)
@@ -62,11 +64,23 @@ void lender_reset(struct lender_device *d)
 		 err == -ENOTTY ? "it has no way to be reset" : "its reset failed");
 }
 
-static void set_loan(struct lender_device *d, struct lender_loan *loan)
+/* @leaving: the loan that has ended, but for its windows; or NULL */
+static void set_loan(struct lender_device *d, struct lender_loan *loan,
+		     struct lender_loan *leaving)
 {
 	spin_lock_irq(&lender_lock);
 	d->loan = loan;
+	d->leaving = leaving;
 	d->config_open = false;
+	spin_unlock_irq(&lender_lock);
+}
+
+static void set_config_open(struct lender_device *d, bool open, bool resetting)
+{
+	spin_lock_irq(&lender_lock);
+	/* If the peer is lost from here on, lender_peer_lost() finds it open. */
+	d->config_open = open && dlend_peer_is_up(d->loan->peer);
+	d->resetting = resetting;
 	spin_unlock_irq(&lender_lock);
 }
 
@@ -122,7 +136,7 @@ static struct lender_loan *stop_loan(struct lender_device *d)
 
 	if (!loan)
 		return NULL;
-	set_loan(d, NULL);
+	set_loan(d, NULL, loan);
 	if (loan->attached) {
 		pci_clear_master(d->pdev);
 		lender_p2p_end(d);
@@ -134,6 +148,7 @@ static struct lender_loan *stop_loan(struct lender_device *d)
 static void finish_loan(struct lender_device *d, struct lender_loan *loan)
 {
 	close_windows(d, loan);
+	set_loan(d, NULL, NULL);
 	if (loan->attached)
 		pci_info(d->pdev, "device %x is back from node %u\n", d->fdid,
 			 dlend_peer_node(loan->peer));
@@ -164,30 +179,91 @@ void lender_reset_begins(struct lender_device *d)
 
 void lender_reset_ends(struct lender_device *d)
 {
-	restore(d);
+	lender_restore(d);
 	if (d->ending)
 		finish_loan(d, d->ending);
 	d->ending = NULL;
 }
 
-bool lender_revoke(struct lender_device *d, bool gone)
+static void fail_work(struct work_struct *work)
 {
-	struct dlend_msg_revoke req = { .gone = cpu_to_le32(gone) };
-	struct dlend_peer *peer = NULL;
+	struct lender_device *d = container_of(work, struct lender_device, fail);
 
+	device_lock(&d->pdev->dev);
+	lender_end_loan(d);
+	device_unlock(&d->pdev->dev);
+	lender_put(d);
+}
+
+void lender_fail(struct lender_device *d)
+{
+	if (!d->loan)
+		return;
+	set_config_open(d, false, false);
+	pci_clear_master(d->pdev);
+	lender_revoke(d, true);
+	kref_get(&d->ref);
+	if (!queue_work(lender_wq, &d->fail))
+		lender_put(d);
+}
+
+void lender_loan_prepare(struct lender_device *d)
+{
+	INIT_WORK(&d->fail, fail_work);
+}
+
+/* A message for a borrower, which the work frees. */
+struct revocation {
+	struct work_struct work;
+	struct dlend_peer *peer;	/* counted */
+	struct dlend_msg_revoke req;
+};
+
+static void revoke_work(struct work_struct *work)
+{
+	struct revocation *r = container_of(work, struct revocation, work);
+
+	/* If the borrower does not answer, the device is taken back anyway. */
+	dlend_call(r->peer, DLEND_OP_REVOKE, &r->req, sizeof(r->req), NULL, 0, REVOKE_MS);
+	dlend_peer_put(r->peer);
+	kfree(r);
+}
+
+/* Return: a message for the borrower of the device, or NULL if there is none. */
+static struct revocation *revocation_new(struct lender_device *d, bool gone)
+{
+	struct revocation *r = kzalloc(sizeof(*r), GFP_KERNEL | __GFP_NOFAIL);
+
+	INIT_WORK(&r->work, revoke_work);
+	r->req.gone = cpu_to_le32(gone);
 	spin_lock_irq(&lender_lock);
 	if (d->loan) {
-		peer = dlend_peer_get(d->loan->peer);
-		req.fdid = cpu_to_le32(d->fdid);
-		req.loan = cpu_to_le32(d->loan->number);
+		r->peer = dlend_peer_get(d->loan->peer);
+		r->req.fdid = cpu_to_le32(d->fdid);
+		r->req.loan = cpu_to_le32(d->loan->number);
 	}
 	spin_unlock_irq(&lender_lock);
-	if (!peer)
-		return false;
-	/* If the borrower does not answer, the caller takes the device back anyway. */
-	dlend_call(peer, DLEND_OP_REVOKE, &req, sizeof(req), NULL, 0, 0);
-	dlend_peer_put(peer);
-	return true;
+	if (r->peer)
+		return r;
+	kfree(r);
+	return NULL;
+}
+
+bool lender_revoke(struct lender_device *d, bool gone)
+{
+	struct revocation *r = revocation_new(d, gone);
+
+	if (r)
+		queue_work(lender_wq, &r->work);
+	return r;
+}
+
+void lender_tell_gone(struct lender_device *d)
+{
+	struct revocation *r = revocation_new(d, true);
+
+	if (r)
+		revoke_work(&r->work);
 }
 
 static void put_device_info(struct dlend_msg_device *msg,
@@ -280,7 +356,7 @@ static enum dlend_borrow_status make_loan(struct lender_device *d,
 		answer->holder = cpu_to_le32(dlend_peer_node(d->loan->peer));
 		return DLEND_BORROW_TAKEN;
 	}
-	if (!d->bound || READ_ONCE(closing))
+	if (!d->bound || READ_ONCE(closing) || dlend_going_down())
 		return DLEND_BORROW_UNAVAILABLE;
 	loan = kzalloc(sizeof(*loan), GFP_KERNEL);
 	if (!loan)
@@ -288,42 +364,17 @@ static enum dlend_borrow_status make_loan(struct lender_device *d,
 	loan->peer = dlend_peer_get(peer);
 	loan->number = atomic_inc_return(&loan_numbers);
 	reinit_completion(&d->idle);
-	set_loan(d, loan);
+	set_loan(d, loan, NULL);
 	answer->loan = cpu_to_le32(loan->number);
 	return DLEND_BORROW_OK;
 }
 
-static int op_borrow(struct dlend_peer *peer, const void *data, size_t len,
-		     void *resp, size_t room)
+/* Gives the reference to the device back. Return: the length of the answer. */
+static int describe_device(struct lender_device *d, struct dlend_msg_borrow_answer *answer)
 {
-	const struct dlend_msg_borrow *req = data;
-	struct dlend_msg_borrow_answer *answer = resp;
-	u32 fdid = le32_to_cpu(req->fdid);
 	struct dlend_device_info info;
-	struct lender_device *d;
-	enum dlend_borrow_status status;
-	struct dlend_why why;
 	unsigned int i;
 
-	memset(answer, 0, sizeof(*answer));
-	/* The adapter may have come after the device was made available. */
-	if (!lender_iommu_bounds(peer, &why))
-		return lender_refuse(peer, -EPERM, why.text);
-	d = is_asked_for(peer, fdid) ? lender_get(fdid) : NULL;
-	if (!d) {
-		answer->status = cpu_to_le32(DLEND_BORROW_UNKNOWN);
-		return sizeof(*answer);
-	}
-	device_lock(&d->pdev->dev);
-	if (READ_ONCE(sleeping)) {
-		device_unlock(&d->pdev->dev);
-		lender_put(d);
-		return lender_refuse(peer, -EHOSTDOWN, "this node goes to sleep");
-	}
-	status = make_loan(d, peer, answer);
-	device_unlock(&d->pdev->dev);
-	answer->weight = cpu_to_le32(lender_weight(d));
-	answer->status = cpu_to_le32(status);
 	lender_describe(d, &info);
 	put_device_info(&answer->device, &info);
 	for (i = 0; i < DLEND_BARS; i++) {
@@ -336,14 +387,42 @@ static int op_borrow(struct dlend_peer *peer, const void *data, size_t len,
 	return sizeof(*answer);
 }
 
-/* A BAR that is smaller than a window, or a page, shares it with its neighbours. */
-static int check_reach(struct pci_dev *pdev, unsigned int bar,
-		       const struct dlend_export *export)
+static int op_borrow(struct dlend_peer *peer, const void *data, size_t len,
+		     void *resp, size_t room)
 {
-	u64 start, size;
+	const struct dlend_msg_borrow *req = data;
+	struct dlend_msg_borrow_answer *answer = resp;
+	u32 fdid = le32_to_cpu(req->fdid);
+	struct lender_device *d;
+	enum dlend_borrow_status status;
+	struct dlend_why why;
 
-	dlend_export_reach(export, pci_resource_start(pdev, bar), &start, &size);
-	return lender_check_neighbours(pdev, bar, start, size);
+	memset(answer, 0, sizeof(*answer));
+	/* The adapter may have come after the device was made available. */
+	if (!lender_iommu_bounds(peer, &why))
+		return lender_refuse(peer, -EPERM, why.text);
+	d = is_asked_for(peer, fdid) ? lender_get(fdid) : NULL;
+	if (!d) {
+		answer->status = cpu_to_le32(DLEND_BORROW_UNKNOWN);
+		return sizeof(*answer);
+	}
+	/* Its lock may be held while another borrower's windows close. */
+	answer->holder = cpu_to_le32(lender_holder(d, peer));
+	if (answer->holder) {
+		answer->status = cpu_to_le32(DLEND_BORROW_TAKEN);
+		return describe_device(d, answer);
+	}
+	device_lock(&d->pdev->dev);
+	if (READ_ONCE(sleeping)) {
+		device_unlock(&d->pdev->dev);
+		lender_put(d);
+		return lender_refuse(peer, -EHOSTDOWN, "this node goes to sleep");
+	}
+	status = make_loan(d, peer, answer);
+	device_unlock(&d->pdev->dev);
+	answer->weight = cpu_to_le32(lender_weight(d));
+	answer->status = cpu_to_le32(status);
+	return describe_device(d, answer);
 }
 
 static int open_bars(struct lender_device *d, struct lender_loan *loan,
@@ -360,6 +439,9 @@ static int open_bars(struct lender_device *d, struct lender_loan *loan,
 
 		if (!is_memory_bar(d->pdev, i))
 			continue;
+		err = lender_check_reach(d->pdev, i, loan->peer);
+		if (err)
+			return err;
 		addr = dma_map_resource(ntb, pci_resource_start(d->pdev, i),
 					size, DMA_BIDIRECTIONAL, 0);
 		if (dma_mapping_error(ntb, addr))
@@ -374,9 +456,6 @@ static int open_bars(struct lender_device *d, struct lender_loan *loan,
 		loan->bars[i].export = export;
 		loan->bars[i].addr = addr;
 		loan->bars[i].size = size;
-		err = check_reach(d->pdev, i, export);
-		if (err)
-			return err;
 	}
 	return 0;
 }
@@ -530,9 +609,11 @@ static int op_reset(struct dlend_peer *peer, const void *data, size_t len,
 	if (!d)
 		return lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
 	if (d->loan->attached) {
+		set_config_open(d, false, true);
 		lender_reset(d);
 		pci_write_config_word(d->pdev, PCI_COMMAND,
 				      PCI_COMMAND_MEMORY | PCI_COMMAND_INTX_DISABLE);
+		set_config_open(d, true, false);
 	} else {
 		ret = lender_refuse(peer, -EINVAL, LENDER_NO_WINDOWS);
 	}
@@ -558,7 +639,11 @@ static int access_config(struct dlend_peer *peer, const struct dlend_msg_cfg *re
 	d = lender_of_loan(peer, le32_to_cpu(req->fdid),
 			   le32_to_cpu(req->loan));
 	if (!d || !d->config_open) {
+		bool busy = d && d->resetting;
+
 		spin_unlock_irqrestore(&lender_lock, flags);
+		if (busy)
+			return -EBUSY;
 		return lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
 	}
 	if (write) {
@@ -657,10 +742,13 @@ static void lender_peer_down(struct dlend_peer *peer)
 
 	lender_p2p_peer_down(peer);
 	for (i = 0; i < n; i++) {
-		device_lock(&list[i]->pdev->dev);
-		if (list[i]->loan && list[i]->loan->peer == peer)
-			lender_end_loan(list[i]);
-		device_unlock(&list[i]->pdev->dev);
+		/* The lock of another device may be held over a wait for another peer. */
+		if (lender_is_held_by(list[i], peer)) {
+			device_lock(&list[i]->pdev->dev);
+			if (list[i]->loan && list[i]->loan->peer == peer)
+				lender_end_loan(list[i]);
+			device_unlock(&list[i]->pdev->dev);
+		}
 		lender_put(list[i]);
 	}
 }

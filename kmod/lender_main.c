@@ -59,6 +59,9 @@ static int lender_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		pci_err(pdev, "dl_lender cannot own the device's IOMMU group: error %d\n", -err);
 		goto disable;
 	}
+	/* A request that the device calls translated (ATS) would pass the IOMMU unchecked. */
+	d->was_untrusted = pdev->untrusted;
+	pdev->untrusted = true;
 	dlend_report_errors(pdev, true);
 	pci_save_state(pdev);
 	d->saved = pci_store_saved_state(pdev);
@@ -73,6 +76,7 @@ static int lender_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 
 release:
 	dlend_report_errors(pdev, false);
+	pdev->untrusted = d->was_untrusted;
 	lender_iommu_release(d);
 disable:
 	pci_disable_device(pdev);
@@ -87,12 +91,13 @@ static void lender_unbind(struct pci_dev *pdev)
 
 	d->bound = false;
 	/* A device still on loan was unbound in sysfs or unplugged: it is gone. */
-	lender_revoke(d, true);
+	lender_tell_gone(d);
 	lender_end_loan(d);
 	kfree(d->saved);
 	d->saved = NULL;
 	dlend_report_errors(pdev, false);
 	lender_iommu_release(d);
+	pdev->untrusted = d->was_untrusted;
 	pci_disable_device(pdev);
 	lender_put(d);
 }
@@ -135,8 +140,7 @@ static pci_ers_result_t lender_error(struct pci_dev *pdev, pci_channel_state_t s
 	else
 		pci_err(pdev, "device %x has %s; nobody has borrowed it\n", d->fdid,
 			name_of(state));
-	lender_revoke(d, true);
-	lender_end_loan(d);
+	lender_fail(d);
 	switch (state) {
 	case pci_channel_io_normal:
 		return PCI_ERS_RESULT_CAN_RECOVER;
@@ -147,10 +151,13 @@ static pci_ers_result_t lender_error(struct pci_dev *pdev, pci_channel_state_t s
 	}
 }
 
-/* The link was reset, so the device has lost its configuration. The device lock is held. */
+/*
+ * The link was reset, so the device has lost its configuration. If it was lent, lender_fail()
+ * has seen to another reset at the end of the loan. The device lock is held.
+ */
 static pci_ers_result_t lender_slot_reset(struct pci_dev *pdev)
 {
-	lender_reset(pci_get_drvdata(pdev));
+	lender_restore(pci_get_drvdata(pdev));
 	return PCI_ERS_RESULT_RECOVERED;
 }
 
@@ -168,7 +175,7 @@ static void lender_reset_prepare(struct pci_dev *pdev)
 	if (d->loan)
 		pci_warn(pdev, "device %x is reset by this node; its loan to node %u ends\n",
 			 d->fdid, dlend_peer_node(d->loan->peer));
-	lender_revoke(d, true);
+	lender_tell_gone(d);
 	lender_reset_begins(d);
 }
 
@@ -287,7 +294,9 @@ int dlend_lender_available(u32 fdid, struct dlend_why *why)
 	if (!d)
 		return unknown(fdid, why);
 	mutex_lock(&d->order_mutex);
-	if (!d->bound)
+	if (dlend_going_down())
+		err = dlend_why_set(why, -EBUSY, "this node goes down");
+	else if (!d->bound)
 		err = take(d, why);
 	mutex_unlock(&d->order_mutex);
 	lender_put(d);
@@ -318,18 +327,47 @@ static struct pci_dev *function_at(u32 bdf)
 	return pci_get_domain_bus_and_slot(bdf >> 16, bdf >> 8 & 0xff, bdf & 0xff);
 }
 
+/*
+ * Held while an entry is made, and taken when a function has left its bus. A virtual
+ * function gives its physical function up only after that.
+ */
+static DEFINE_MUTEX(unplug_mutex);
+
+static int enter(struct lender_device *d, u32 bdf, struct dlend_why *why)
+{
+	struct pci_dev *physical = pci_physfn(d->pdev), *again;
+	int err;
+
+	mutex_lock(&unplug_mutex);
+	again = function_at(bdf);
+	pci_dev_put(again);
+	if (again == d->pdev) {
+		d->physical = pci_dev_id(physical);
+		d->physical_device = physical->device;
+		if (d->pdev->is_virtfn)
+			d->virtual_number = pci_iov_vf_id(d->pdev);
+		err = lender_enter(d, why);
+	} else {
+		err = dlend_why_set(why, -ENODEV, "the function was unplugged");
+	}
+	mutex_unlock(&unplug_mutex);
+	return err;
+}
+
 int dlend_lender_add(u32 bdf, u64 fabric, u32 *fdid, struct dlend_why *why)
 {
 	struct lender_device *d;
-	struct pci_dev *again;
 	int err;
 
+	if (dlend_going_down())
+		return dlend_why_set(why, -EBUSY, "this node goes down");
 	d = kzalloc(sizeof(*d), GFP_KERNEL);
 	if (!d)
 		return dlend_why_set(why, -ENOMEM, "no memory");
 	kref_init(&d->ref);
 	mutex_init(&d->order_mutex);
 	init_completion(&d->idle);
+	lender_loan_prepare(d);
 	d->fabric = fabric;
 	d->pdev = function_at(bdf);
 	if (!d->pdev) {
@@ -343,17 +381,11 @@ int dlend_lender_add(u32 bdf, u64 fabric, u32 *fdid, struct dlend_why *why)
 	if (err)
 		goto put;
 
-	err = lender_enter(d, why);
+	err = enter(d, bdf, why);
 	if (err)
 		goto put;
 	*fdid = d->fdid;
-	/* If the function was unplugged before the entry, lender_notify() did not find it. */
-	again = function_at(bdf);
-	pci_dev_put(again);
-	if (again == d->pdev)
-		return 0;
-	lender_leave(d);
-	return dlend_why_set(why, -ENODEV, "the function was unplugged");
+	return 0;
 put:
 	lender_put(d);
 	return err;
@@ -409,6 +441,8 @@ static int lender_notify(struct notifier_block *nb, unsigned long event,
 
 	if (event != BUS_NOTIFY_REMOVED_DEVICE)
 		return NOTIFY_DONE;
+	mutex_lock(&unplug_mutex);
+	mutex_unlock(&unplug_mutex);
 	n = lender_collect(list, DLEND_DEVICES_MAX);
 	for (i = 0; i < n; i++) {
 		if (&list[i]->pdev->dev == dev)
@@ -469,7 +503,7 @@ static struct notifier_block lender_sleep_notifier = {
 	.notifier_call = lender_sleep,
 };
 
-/* Ends all loans in order, and begins no other one. */
+/* Ends all loans in order. There is no new one. */
 static void call_back(void)
 {
 	struct lender_device *list[DLEND_DEVICES_MAX];
@@ -477,7 +511,6 @@ static void call_back(void)
 	unsigned long end, now;
 	unsigned int i, n;
 
-	lender_loan_stop();
 	n = lender_collect(list, DLEND_DEVICES_MAX);
 	/* Ask all borrowers before waiting for any of them. */
 	for (i = 0; i < n; i++)
@@ -511,9 +544,12 @@ static int __init lender_init(void)
 {
 	int err;
 
-	err = pci_register_driver(&lender_driver);
+	err = lender_table_init();
 	if (err)
 		return err;
+	err = pci_register_driver(&lender_driver);
+	if (err)
+		goto table;
 	err = bus_register_notifier(&pci_bus_type, &lender_notifier);
 	if (err)
 		goto driver;
@@ -542,6 +578,8 @@ notifier:
 	bus_unregister_notifier(&pci_bus_type, &lender_notifier);
 driver:
 	pci_unregister_driver(&lender_driver);
+table:
+	lender_table_exit();
 	return err;
 }
 
@@ -553,6 +591,7 @@ static void __exit lender_exit(void)
 
 	lender_stats_exit();
 	unregister_reboot_notifier(&lender_reboot_notifier);
+	lender_loan_stop();
 	call_back();
 	n = lender_collect(list, DLEND_DEVICES_MAX);
 	lender_p2p_exit();
@@ -564,6 +603,7 @@ static void __exit lender_exit(void)
 		lender_put(list[i]);
 	}
 	pci_unregister_driver(&lender_driver);
+	lender_table_exit();
 }
 
 module_init(lender_init);

@@ -12,6 +12,7 @@
  * could be opened onto another device while the source still reaches it.
  */
 #include <linux/slab.h>
+#include <linux/wait.h>
 
 #include "lender_p2p.h"
 
@@ -25,8 +26,11 @@ struct route {
 	struct lender_device *source;	/* counted */
 	struct dlend_peer *borrower;	/* counted */
 	struct dlend_peer *peer;	/* counted: node of the target; NULL: this node */
-	bool pending;		/* op_open() is at work on it, and frees it if it is dead */
+	bool pending;		/* op_open() is at work on it, and ends it if it is dead */
 	bool dead;
+	bool ending;		/* @end was queued */
+	bool lost;		/* the borrower is told of the end */
+	struct work_struct end;
 	bool admitted;		/* the adapter to @peer forwards the source's requests */
 	struct iommu_domain *domain;	/* of the source's loan; NULL without an IOMMU */
 	struct {
@@ -37,8 +41,12 @@ struct route {
 	} bars[DLEND_BARS];
 };
 
+/* Guards the list and what the sources reach. Nobody waits for a peer while holding it. */
 static DEFINE_MUTEX(p2p_mutex);
 static LIST_HEAD(routes);
+/* Number of routes that have ended, for those who wait for the end of some. */
+static unsigned int ended;
+static DECLARE_WAIT_QUEUE_HEAD(ended_wait);
 
 /* Routes. */
 
@@ -63,31 +71,100 @@ static void route_unmap(struct route *route, unsigned int i)
 		atomic64_dec(&lender_counts.p2p_placed);
 }
 
-/* p2p_mutex is held. */
-static void route_close(struct route *route)
+/* The borrower must not use addresses that may soon lead elsewhere. */
+static void tell_lost(struct route *route)
 {
+	struct dlend_msg_p2p msg;
+
+	lender_pair_put(&msg, &route->pair);
+	dlend_call(route->borrower, DLEND_OP_P2P_LOST, &msg, sizeof(msg), NULL, 0,
+		   LENDER_P2P_REVOKE_MS);
+}
+
+static void end_work(struct work_struct *work)
+{
+	struct route *route = container_of(work, struct route, end);
 	unsigned int i;
 
 	if (route->admitted)
 		dlend_expel(route->peer, pci_dev_id(route->source->pdev));
-	route->admitted = false;
-	for (i = 0; i < DLEND_BARS; i++) {
-		route_unmap(route, i);
+	for (i = 0; i < DLEND_BARS; i++)
 		dlend_unimport(route->bars[i].import);
-		route->bars[i].import = NULL;
-	}
+	atomic64_dec(&lender_counts.p2p_routes);
+	mutex_lock(&p2p_mutex);
+	list_del(&route->node);
+	WRITE_ONCE(ended, ended + 1);
+	mutex_unlock(&p2p_mutex);
+	wake_up_all(&ended_wait);
+	if (route->lost)
+		tell_lost(route);
+	route_free(route);
 }
 
-/* Ends a route, or leaves its end to op_open(). p2p_mutex is held. */
+/*
+ * Ends a route, or leaves its end to op_open(). The source with an IOMMU does not reach the
+ * target any more; the rest, which may wait for the target's node, is left to a work.
+ * p2p_mutex is held.
+ */
 static void route_end(struct route *route)
 {
+	unsigned int i;
+
 	route->dead = true;
-	if (route->pending)
+	if (route->pending || route->ending)
 		return;
-	route_close(route);
-	list_del(&route->node);
-	atomic64_dec(&lender_counts.p2p_routes);
-	route_free(route);
+	for (i = 0; i < DLEND_BARS; i++)
+		route_unmap(route, i);
+	route->ending = true;
+	queue_work(lender_wq, &route->end);
+}
+
+/* Which routes are to end. NULL means any. */
+struct wanted {
+	const struct lender_pair *pair;
+	struct dlend_peer *borrower;
+	struct dlend_peer *peer;
+	struct lender_device *device;	/* source, or target on this node */
+	bool lost;			/* the borrower does not know of the end */
+};
+
+static bool is_wanted(const struct route *route, const struct wanted *wanted)
+{
+	const struct lender_device *d = wanted->device;
+
+	return (!wanted->pair || lender_pair_is(&route->pair, wanted->pair)) &&
+	       (!wanted->borrower || route->borrower == wanted->borrower) &&
+	       (!wanted->peer || route->peer == wanted->peer) &&
+	       (!d || route->source == d || (!route->peer && route->pair.target == d->fdid));
+}
+
+/* Return: whether there are routes that have not ended, besides those left to op_open(). */
+static bool begin_ends(const struct wanted *wanted, unsigned int *ret_ended)
+{
+	struct route *route;
+	bool found = false;
+
+	mutex_lock(&p2p_mutex);
+	*ret_ended = ended;
+	list_for_each_entry(route, &routes, node) {
+		if (!is_wanted(route, wanted))
+			continue;
+		if (wanted->lost && !route->dead && route->borrower != wanted->peer)
+			route->lost = true;
+		route_end(route);
+		found |= route->ending;
+	}
+	mutex_unlock(&p2p_mutex);
+	return found;
+}
+
+/* Ends routes, and waits until their windows are closed. */
+static void end_routes(const struct wanted *wanted)
+{
+	unsigned int seen;
+
+	while (begin_ends(wanted, &seen))
+		wait_event(ended_wait, READ_ONCE(ended) != seen);
 }
 
 /*
@@ -146,6 +223,7 @@ static struct route *route_new(struct dlend_peer *borrower, const struct lender_
 	route->pair = *pair;
 	route->borrower = dlend_peer_get(borrower);
 	route->pending = true;
+	INIT_WORK(&route->end, end_work);
 	for (i = 0; i < DLEND_BARS; i++)
 		route->bars[i].span = (struct lender_span){ 1, 0 };
 	err = find_target_node(borrower, pair, is_borrowers, &route->peer);
@@ -259,20 +337,23 @@ static int open_local(struct route *route, struct dlend_msg_p2p_open_answer *ans
 	return err;
 }
 
-/* The target is on another node, which has opened @windows. */
-static int open_remote(struct route *route, const struct dlend_window_desc *windows,
-		       struct dlend_msg_p2p_open_answer *answer)
+/*
+ * The target is on another node, which has opened @windows. Makes them ready for the source,
+ * which does not reach them yet. It may wait for that node.
+ */
+static int import_windows(struct route *route, const struct dlend_window_desc *windows)
 {
 	unsigned int i;
 	int err;
 
+	if (!route->peer)
+		return 0;
 	err = dlend_admit(route->peer, pci_dev_id(route->source->pdev));
 	if (err)
 		return err == -ENOSPC ? -EUSERS : err;
 	route->admitted = true;
 	for (i = 0; i < DLEND_BARS; i++) {
 		struct dlend_import *import;
-		u64 bus;
 
 		if (!windows[i].size)
 			continue;
@@ -280,6 +361,22 @@ static int open_remote(struct route *route, const struct dlend_window_desc *wind
 		if (IS_ERR(import))
 			return PTR_ERR(import);
 		route->bars[i].import = import;
+	}
+	return 0;
+}
+
+/* The device lock of the source and p2p_mutex are held. */
+static int open_remote(struct route *route, struct dlend_msg_p2p_open_answer *answer)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < DLEND_BARS; i++) {
+		struct dlend_import *import = route->bars[i].import;
+		u64 bus;
+
+		if (!import)
+			continue;
 		bus = dlend_import_bus(import);
 		if (route->domain) {
 			err = route_map(route, i, import->phys, import->size, &bus);
@@ -292,6 +389,18 @@ static int open_remote(struct route *route, const struct dlend_window_desc *wind
 	return 0;
 }
 
+/* Ends the work of op_open() on a route; after an error, or if it is dead, the route, too. */
+static int route_done(struct route *route, int err)
+{
+	route->pending = false;
+	atomic64_inc(&lender_counts.p2p_routes);
+	if (route->dead)
+		err = err ?: -ENODEV;
+	if (err)
+		route_end(route);
+	return err;
+}
+
 static int route_open(struct route *route, const struct dlend_window_desc *windows,
 		      struct dlend_msg_p2p_open_answer *answer)
 {
@@ -299,17 +408,15 @@ static int route_open(struct route *route, const struct dlend_window_desc *windo
 	int err = -ENODEV;
 
 	device_lock(&d->pdev->dev);
-	mutex_lock(&p2p_mutex);
 	/* The loan may have ended while the other lender was asked. */
-	if (!route->dead && d->loan && d->loan->number == route->pair.source_loan) {
+	if (!READ_ONCE(route->dead) && d->loan && d->loan->number == route->pair.source_loan)
+		err = import_windows(route, windows);
+	mutex_lock(&p2p_mutex);
+	if (!err && !route->dead) {
 		route->domain = d->loan->domain;
-		err = route->peer ? open_remote(route, windows, answer) :
-				    open_local(route, answer);
+		err = route->peer ? open_remote(route, answer) : open_local(route, answer);
 	}
-	route->pending = false;
-	atomic64_inc(&lender_counts.p2p_routes);
-	if (err)
-		route_end(route);
+	err = route_done(route, err);
 	mutex_unlock(&p2p_mutex);
 	device_unlock(&d->pdev->dev);
 	return err;
@@ -342,13 +449,14 @@ static int op_open(struct dlend_peer *peer, const void *data, size_t len, void *
 		err = fetch(route, &windows);
 	if (err) {
 		mutex_lock(&p2p_mutex);
-		route->pending = false;
-		atomic64_inc(&lender_counts.p2p_routes);
-		route_end(route);
+		route_done(route, err);
 		mutex_unlock(&p2p_mutex);
 	} else {
 		err = route_open(route, windows.bars, answer);
 	}
+	/* The borrower may try again at once. */
+	if (err)
+		end_routes(&(struct wanted){ .borrower = peer, .pair = &pair });
 	if (err)
 		pci_info_ratelimited(source->pdev, "device %x does not get windows to device %x: error %d\n",
 				     pair.source, pair.target, -err);
@@ -443,37 +551,25 @@ static int op_place(struct dlend_peer *peer, const void *data, size_t len, void 
 static int op_revoke(struct dlend_peer *peer, const void *data, size_t len, void *resp,
 		     size_t room)
 {
-	struct route *route, *next;
 	struct lender_pair pair;
 	int err = lender_pair_get(peer, data, 0, &pair);
 
-	if (err)
-		return err;
-	mutex_lock(&p2p_mutex);
-	list_for_each_entry_safe(route, next, &routes, node)
-		if (route->peer == peer && lender_pair_is(&route->pair, &pair))
-			route_end(route);
-	mutex_unlock(&p2p_mutex);
-	return 0;
+	if (!err)
+		end_routes(&(struct wanted){ .peer = peer, .pair = &pair });
+	return err;
 }
 
 /* The borrower of the source, of the target, or of both ends peer-to-peer. */
 static int op_close(struct dlend_peer *peer, const void *data, size_t len, void *resp,
 		    size_t room)
 {
-	struct route *route, *next;
 	struct lender_device *target;
 	struct lender_pair pair;
 	int err = lender_pair_get(peer, data, DLEND_P2P_BORROWERS, &pair);
 
 	if (err)
 		return err;
-	mutex_lock(&p2p_mutex);
-	list_for_each_entry_safe(route, next, &routes, node)
-		if (route->borrower == peer && lender_pair_is(&route->pair, &pair))
-			route_end(route);
-	mutex_unlock(&p2p_mutex);
-
+	end_routes(&(struct wanted){ .borrower = peer, .pair = &pair });
 	target = lender_get_lent(peer, pair.target, pair.target_loan);
 	if (target)
 		lender_grant_end(target, &pair);
@@ -483,50 +579,14 @@ static int op_close(struct dlend_peer *peer, const void *data, size_t len, void 
 
 void lender_p2p_end(struct lender_device *d)
 {
-	struct route *route, *next;
-
-	mutex_lock(&p2p_mutex);
-	list_for_each_entry_safe(route, next, &routes, node)
-		if (route->source == d || (!route->peer && route->pair.target == d->fdid))
-			route_end(route);
-	mutex_unlock(&p2p_mutex);
+	end_routes(&(struct wanted){ .device = d });
 	lender_grant_end(d, NULL);
-}
-
-/* Return: a reference to the borrower of a route to @peer, which is ended; or NULL. */
-static struct dlend_peer *lose_route(struct dlend_peer *peer, struct lender_pair *pair)
-{
-	struct dlend_peer *borrower = NULL;
-	struct route *route;
-
-	mutex_lock(&p2p_mutex);
-	list_for_each_entry(route, &routes, node) {
-		if (route->peer != peer || route->dead)
-			continue;
-		*pair = route->pair;
-		borrower = dlend_peer_get(route->borrower);
-		route_end(route);
-		break;
-	}
-	mutex_unlock(&p2p_mutex);
-	return borrower;
 }
 
 void lender_p2p_peer_down(struct dlend_peer *peer)
 {
-	struct dlend_peer *borrower;
-	struct dlend_msg_p2p msg;
-	struct lender_pair pair;
-
 	lender_grant_peer_down(peer);
-	while ((borrower = lose_route(peer, &pair))) {
-		/* The borrower must not use addresses that may soon lead elsewhere. */
-		lender_pair_put(&msg, &pair);
-		if (borrower != peer)
-			dlend_call(borrower, DLEND_OP_P2P_LOST, &msg, sizeof(msg), NULL,
-				   0, LENDER_P2P_REVOKE_MS);
-		dlend_peer_put(borrower);
-	}
+	end_routes(&(struct wanted){ .peer = peer, .lost = true });
 }
 
 #define OP(op, type, handler) \

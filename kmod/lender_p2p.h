@@ -6,7 +6,7 @@
 #include "lender.h"
 
 /* A node that does not answer for so long is about to be lost. */
-#define LENDER_P2P_REVOKE_MS 3000
+#define LENDER_P2P_REVOKE_MS 1500
 
 #define LENDER_PAIR_TWICE "there is such a pair already"
 #define LENDER_PAIRS_MANY "the device has as many pairs as there may be"

@@ -4,7 +4,6 @@
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
-#include <linux/ratelimit.h>
 #include <linux/seq_file.h>
 
 #include "lender.h"
@@ -14,11 +13,8 @@ static struct dentry *debugfs;
 
 int lender_refuse(struct dlend_peer *peer, int err, const char *what)
 {
-	/* A peer must not be able to fill the log. */
-	static DEFINE_RATELIMIT_STATE(limit, 5 * HZ, 50);
-
 	atomic64_inc(&lender_counts.requests_refused);
-	if (__ratelimit(&limit))
+	if (dlend_peer_may_log(peer))
 		pr_warn("dl_lender: a request of node %u is refused: %s\n",
 			dlend_peer_node(peer), what);
 	return err;

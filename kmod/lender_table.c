@@ -8,6 +8,19 @@
 #include "lender.h"
 #include "uapi/dl_window.h"
 
+struct workqueue_struct *lender_wq;
+
+int lender_table_init(void)
+{
+	lender_wq = alloc_workqueue("dl_lender", WQ_UNBOUND, 0);
+	return lender_wq ? 0 : -ENOMEM;
+}
+
+void lender_table_exit(void)
+{
+	destroy_workqueue(lender_wq);
+}
+
 DEFINE_SPINLOCK(lender_lock);
 struct lender_device *lender_devices[DLEND_DEVICES_MAX];
 
@@ -90,6 +103,32 @@ struct lender_device *lender_get_lent(struct dlend_peer *peer, u32 fdid, u32 loa
 		d = NULL;
 	spin_unlock_irqrestore(&lender_lock, flags);
 	return d;
+}
+
+u32 lender_holder(struct lender_device *d, struct dlend_peer *but)
+{
+	struct lender_loan *loan;
+	unsigned long flags;
+	u32 node = 0;
+
+	spin_lock_irqsave(&lender_lock, flags);
+	loan = d->loan ?: d->leaving;
+	if (loan && loan->peer != but)
+		node = dlend_peer_node(loan->peer);
+	spin_unlock_irqrestore(&lender_lock, flags);
+	return node;
+}
+
+bool lender_is_held_by(struct lender_device *d, struct dlend_peer *peer)
+{
+	unsigned long flags;
+	bool held;
+
+	spin_lock_irqsave(&lender_lock, flags);
+	held = (d->loan && d->loan->peer == peer) ||
+	       (d->leaving && d->leaving->peer == peer);
+	spin_unlock_irqrestore(&lender_lock, flags);
+	return held;
 }
 
 static int compare(const void *a, const void *b)
@@ -183,7 +222,7 @@ static u32 bdf_of(struct pci_dev *pdev)
 
 void lender_describe(struct lender_device *d, struct dlend_device_info *info)
 {
-	struct pci_dev *pdev = d->pdev, *physical = pci_physfn(pdev);
+	struct pci_dev *pdev = d->pdev;
 	unsigned long flags;
 
 	memset(info, 0, sizeof(*info));
@@ -194,11 +233,10 @@ void lender_describe(struct lender_device *d, struct dlend_device_info *info)
 	info->subsystem_vendor = pdev->subsystem_vendor;
 	info->subsystem_device = pdev->subsystem_device;
 	info->class = pdev->class;
-	info->physical = pci_dev_id(physical);
-	info->physical_device = physical->device;
+	info->physical = d->physical;
+	info->physical_device = d->physical_device;
 	info->is_virtual = pdev->is_virtfn;
-	if (pdev->is_virtfn)
-		info->virtual_number = pci_iov_vf_id(pdev);
+	info->virtual_number = d->virtual_number;
 	info->fabric = d->fabric;
 
 	spin_lock_irqsave(&lender_lock, flags);

@@ -2,6 +2,7 @@
 /*
  * The mediated device: what VFIO asks for.
  */
+#include <linux/nospec.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -118,9 +119,13 @@ static ssize_t transfer(struct vfio_device *vdev, char __user *buffer, size_t co
 	struct mdev_guest *guest = to_guest(vdev);
 	u64 index = *offset >> MDEV_OFFSET_SHIFT;
 	u64 at = *offset & (BIT_ULL(MDEV_OFFSET_SHIFT) - 1);
-	u64 end = index < VFIO_PCI_NUM_REGIONS ? region_size(guest, index) : 0;
 	size_t done = 0;
+	u64 end;
 
+	if (index >= VFIO_PCI_NUM_REGIONS)
+		return -EINVAL;
+	index = array_index_nospec(index, VFIO_PCI_NUM_REGIONS);
+	end = region_size(guest, index);
 	if (at >= end)
 		return -EINVAL;
 	count = min_t(u64, count, end - at);
@@ -189,6 +194,7 @@ static long get_region(struct mdev_guest *guest, unsigned long arg)
 		return -EFAULT;
 	if (info.argsz < min || info.index >= VFIO_PCI_NUM_REGIONS)
 		return -EINVAL;
+	info.index = array_index_nospec(info.index, VFIO_PCI_NUM_REGIONS);
 	info.offset = (u64)info.index << MDEV_OFFSET_SHIFT;
 	info.size = region_size(guest, info.index);
 	info.cap_offset = 0;
