@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "clu_error.h"
 
-G_DEFINE_QUARK(clu - error, clu_error)
+G_DEFINE_QUARK(clu-error-quark, clu_error);
 
 bool clu_error_refuse(GError **error, const TopoErrors *errors)
 {

@@ -5,7 +5,7 @@
 
 #include "inv_names_priv.h"
 
-G_DEFINE_QUARK(inv - error - quark, inv_error)
+G_DEFINE_QUARK(inv-error-quark, inv_error);
 
 const char *inv_type_name(InvType type)
 {

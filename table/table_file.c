@@ -6,7 +6,7 @@
 
 #include <glib/gstdio.h>
 
-G_DEFINE_QUARK(table - error, table_error)
+G_DEFINE_QUARK(table-error-quark, table_error);
 
 bool table_file_make_folder(const char *path, GError **error)
 {

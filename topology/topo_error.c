@@ -15,7 +15,7 @@ struct TopoErrors {
     unsigned count;
 };
 
-G_DEFINE_QUARK(topo - error - quark, topo_error)
+G_DEFINE_QUARK(topo-error-quark, topo_error);
 
 bool topo_refuse(GError **error, const char *format, ...)
 {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-G_DEFINE_QUARK(fab - error - quark, fab_error)
+G_DEFINE_QUARK(fab-error-quark, fab_error);
 
 static void component_free(void *data)
 {
