@@ -17,7 +17,8 @@ struct ExpMetric {
     unsigned scopes; /* ExpScope bits */
     enum {
         NUMBER,
-        COUNT, /* a number that grows from the start of the simulation on */
+        MEASURE, /* a number that a flow has only if it has not failed */
+        COUNT,   /* a number that grows from the start of the simulation on */
         TEXT,
         DISTRIBUTION
     } kind;
@@ -42,8 +43,7 @@ static ExpValue flow_bandwidth(const ExpSubject *subject)
 {
     FabFlowResult result = flow_result(subject);
 
-    return (ExpValue){(__int128)result.bytes * SIM_S, result.end - result.begin,
-                      NULL};
+    return (ExpValue){(__int128)result.bytes * SIM_S, result.data_time, NULL};
 }
 
 /* A tool that starts many copies and waits for the last one divides the bytes
@@ -51,6 +51,7 @@ static ExpValue flow_bandwidth(const ExpSubject *subject)
 static ExpValue flow_work_rate(const ExpSubject *subject)
 {
     SimTime begin = G_MAXINT64;
+    FabFlowResult own;
     __int128 bytes = 0;
 
     for (unsigned i = 0; i < subject->flows->len; i++) {
@@ -65,14 +66,15 @@ static ExpValue flow_work_rate(const ExpSubject *subject)
             begin = MIN(begin, result.begin);
         }
     }
-    return (ExpValue){bytes * SIM_S, flow_result(subject).end - begin, NULL};
+    own = flow_result(subject);
+    return (ExpValue){bytes * SIM_S, MAX(own.end - begin, own.data_time), NULL};
 }
 
 static ExpValue flow_rate(const ExpSubject *subject)
 {
     FabFlowResult result = flow_result(subject);
 
-    return (ExpValue){(__int128)result.operations * SIM_S,
+    return (ExpValue){(__int128)(result.operations - result.failed) * SIM_S,
                       result.end - result.begin, NULL};
 }
 
@@ -289,8 +291,8 @@ static ExpValue fabric_flow_bandwidths(const ExpSubject *subject)
             continue;
         }
         fab_flow_result(subject->flows->pdata[i], &result);
-        if (result.end > result.begin) {
-            sum += (__int128)result.bytes * SIM_S / (result.end - result.begin);
+        if (result.data_time > 0) {
+            sum += (__int128)result.bytes * SIM_S / result.data_time;
         }
     }
     return number(sum);
@@ -487,35 +489,36 @@ NIC(no_space)
 NIC(no_descriptor)
 
 static const ExpMetric metrics[] = {
-    {"bandwidth", EXP_SCOPE_FLOW, NUMBER, flow_bandwidth,
-     "bytes moved per second, from warmup:, or the start of the first "
+    {"bandwidth", EXP_SCOPE_FLOW, MEASURE, flow_bandwidth,
+     "bytes that arrived per second, from warmup:, or the start of the first "
      "operation, to stop:, or the end of the last"},
-    {"work_rate", EXP_SCOPE_FLOW, NUMBER, flow_work_rate,
+    {"work_rate", EXP_SCOPE_FLOW, MEASURE, flow_work_rate,
      "bytes of all flows, by the time from the first operation of any to the "
      "end of this flow, per second"},
-    {"rate", EXP_SCOPE_FLOW, NUMBER, flow_rate, "operations per second"},
+    {"rate", EXP_SCOPE_FLOW, MEASURE, flow_rate,
+     "operations per second that did not fail"},
     {"latency", EXP_SCOPE_FLOW, DISTRIBUTION, flow_latency,
      "time of an operation, in ps; .mean, .p50, .p99, .min or .max may follow"},
     {"speed", EXP_SCOPE_FLOW, DISTRIBUTION, flow_speed,
      "size of an operation over its latency, in bytes per second; .mean uses "
      "the mean latency"},
-    {"stage_submit", EXP_SCOPE_FLOW, NUMBER, stage_submit,
+    {"stage_submit", EXP_SCOPE_FLOW, MEASURE, stage_submit,
      "kind nvme only, like all stages: mean time in ps that the driver's "
      "stores and its doorbell take"},
-    {"stage_doorbell", EXP_SCOPE_FLOW, NUMBER, stage_doorbell,
+    {"stage_doorbell", EXP_SCOPE_FLOW, MEASURE, stage_doorbell,
      "mean time in ps that the doorbell takes to the drive: one crossing"},
-    {"stage_fetch", EXP_SCOPE_FLOW, NUMBER, stage_fetch,
+    {"stage_fetch", EXP_SCOPE_FLOW, MEASURE, stage_fetch,
      "mean time in ps to fetch the queue entry: two crossings"},
-    {"stage_list", EXP_SCOPE_FLOW, NUMBER, stage_list,
+    {"stage_list", EXP_SCOPE_FLOW, MEASURE, stage_list,
      "mean time in ps to fetch the PRP list, if there is one: two crossings"},
-    {"stage_media", EXP_SCOPE_FLOW, NUMBER, stage_media,
+    {"stage_media", EXP_SCOPE_FLOW, MEASURE, stage_media,
      "mean time in ps that the controller and the media take"},
-    {"stage_data", EXP_SCOPE_FLOW, NUMBER, stage_data,
+    {"stage_data", EXP_SCOPE_FLOW, MEASURE, stage_data,
      "mean time in ps for the rest of the data; for a write two crossings"},
-    {"stage_completion", EXP_SCOPE_FLOW, NUMBER, stage_completion,
+    {"stage_completion", EXP_SCOPE_FLOW, MEASURE, stage_completion,
      "mean time in ps that the completion entry takes, behind the data: one "
      "crossing"},
-    {"stage_notice", EXP_SCOPE_FLOW, NUMBER, stage_notice,
+    {"stage_notice", EXP_SCOPE_FLOW, MEASURE, stage_notice,
      "mean time in ps until the driver notices, by polling or an interrupt"},
     {"cpu_read", EXP_SCOPE_FLOW, DISTRIBUTION, replay_cpu_read,
      "kind replay only, as the next ones: time of a CPU's read, in ps"},
@@ -742,6 +745,13 @@ bool exp_metric_is_distribution(const ExpMetric *metric)
 ExpValue exp_metric_get(const ExpMetric *metric, const ExpSubject *subject)
 {
     return metric->get(subject);
+}
+
+bool exp_metric_has_failed(const ExpMetric *metric, const ExpSubject *subject)
+{
+    return subject->flow &&
+           (metric->kind == MEASURE || metric->kind == DISTRIBUTION) &&
+           flow_result(subject).has_failed;
 }
 
 char *exp_metric_names(ExpScope scope)

@@ -39,14 +39,8 @@ static FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
                 (endpoint->params.id_ordering ? FAB_ATTR_IDO : 0);
     tlp->ecrc = endpoint->params.ecrc;
     tlp->flow = dma->flow;
+    tlp->metered = dma->metered;
     return tlp;
-}
-
-static inline void meter_add(const FabDma *dma, SimTime now, uint32_t bytes)
-{
-    if (dma->meter && now >= dma->meter->from) {
-        dma->meter->bytes += bytes;
-    }
 }
 
 static void queue_push(DmaQueue *queue, FabDma *dma)
@@ -196,7 +190,8 @@ static void writes_issue(FabEndpoint *endpoint)
         tlp->payload_bytes = tlp_bytes(dma, most);
         tlp->data = dma->data;
         dma->issued_bytes += tlp->payload_bytes;
-        meter_add(dma, now, tlp->payload_bytes);
+        tlp->transaction = dma->transaction;
+        fab_account_made(&endpoint->component.fabric->accounts, tlp);
         endpoint->counters.written_bytes += tlp->payload_bytes;
         if (dma->issued_bytes == dma->size_bytes) {
             queue_pop(&engine->writes);
@@ -315,6 +310,7 @@ static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
         endpoint->dma.unstarted = next->next;
         write_start(endpoint, next);
     }
+    dma->left_at = endpoint->component.ports[0]->busy_until;
     dma->done(dma);
 }
 
@@ -333,9 +329,6 @@ static void write_lost(FabEndpoint *endpoint, const FabTlp *tlp)
     }
     dma->status = FAB_STATUS_UR;
     endpoint->counters.written_bytes -= tlp->payload_bytes;
-    if (dma->meter) {
-        dma->meter->bytes -= MIN(dma->meter->bytes, tlp->payload_bytes);
-    }
 }
 
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
@@ -345,6 +338,8 @@ void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
     if (G_UNLIKELY(port->special) && tlp->type == FAB_TLP_MWR &&
         fab_port_is_down(port)) {
         write_lost(endpoint, tlp);
+    } else if (tlp->metered) {
+        fab_account_left(port, tlp);
     }
     if (tlp->type == FAB_TLP_MWR && endpoint->dma.leaving.head) {
         write_left(endpoint, tlp);
@@ -424,6 +419,8 @@ static void read_expire(FabEndpoint *endpoint, uint16_t tag)
     if (read->dma->status == FAB_STATUS_SC) {
         read->dma->status = FAB_STATUS_TIMED_OUT;
     }
+    fab_account_fail(&endpoint->component, read->dma->flow, true,
+                     read->dma->addr, FAB_LOSS_TIMED_OUT);
     read->dma->finished_bytes += read->left_bytes;
     read_finish(endpoint, tag);
 }
@@ -456,6 +453,7 @@ static uint32_t read_fail(FabEndpoint *endpoint, DmaRead *read,
 
     if (tlp->poisoned) {
         fab_error_report(tlp->ingress, FAB_SEVERITY_NONFATAL);
+        fab_account_lose(&endpoint->component, tlp, FAB_LOSS_POISONED);
     }
     if (read->failed != read->transaction) {
         read->failed = read->transaction;
@@ -480,7 +478,7 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
         tag >= endpoint->params.tags || !engine->tags[tag].dma ||
         fab_timeout_is_late(endpoint->component.fabric, tlp->transaction,
                             engine->tags[tag].transaction)) {
-        fab_tlp_refuse(endpoint->component.fabric, tlp, FAB_STATUS_UR,
+        fab_tlp_refuse(&endpoint->component, tlp, FAB_STATUS_UR,
                        endpoint->component.bdf);
         return;
     }
@@ -489,10 +487,10 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
     if (G_UNLIKELY(tlp->status != FAB_STATUS_SC || tlp->poisoned)) {
         bytes = read_fail(endpoint, read, tlp);
     } else {
-        meter_add(read->dma, now, bytes);
+        fab_account_arrived(endpoint->component.fabric, tlp);
     }
     read->dma->data = tlp->data;
-    fab_port_consume(tlp, now);
+    fab_port_discard(tlp, now);
     read->left_bytes -= bytes;
     if (read->left_bytes > 0 || !endpoint->params.read_latency ||
         read->dma->is_direct) {
@@ -519,6 +517,10 @@ void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma)
     if (dma->addr >= FAB_ADDR_UNMAPPED) {
         /* The buffer could not be mapped, so it has no address. */
         dma->status = FAB_STATUS_CA;
+        dma->left_at = 0;
+        fab_account_fail(&endpoint->component, dma->flow,
+                         dma->type == FAB_TLP_MRD, dma->addr,
+                         FAB_LOSS_NO_ADDRESS);
         dma->done(dma);
         return;
     }
@@ -526,8 +528,11 @@ void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma)
     dma->issued_bytes = 0;
     dma->finished_bytes = 0;
     dma->not_before = 0;
+    dma->left_at = 0;
     queue_push(queue, dma);
     if (dma->type == FAB_TLP_MWR) {
+        dma->transaction =
+            dma->metered ? fab_transaction_new(endpoint->component.fabric) : 0;
         if (endpoint->params.writes &&
             endpoint->dma.writes_started >= endpoint->params.writes) {
             endpoint->dma.unstarted =

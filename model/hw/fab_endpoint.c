@@ -28,8 +28,8 @@ static void request_receive(FabEndpoint *endpoint, FabPort *ingress,
 
     /* Bad data must not change a register (PCIe 5.0 s2.7.2.2). */
     if (fab_component_find_bar(component, tlp->addr) < 0 || tlp->poisoned) {
-        FabTlp *cpl = fab_tlp_refuse(component->fabric, tlp, FAB_STATUS_UR,
-                                     component->bdf);
+        FabTlp *cpl =
+            fab_tlp_refuse(component, tlp, FAB_STATUS_UR, component->bdf);
 
         if (cpl) {
             fab_port_send(ingress, ENDPOINT_SOURCE, cpl);

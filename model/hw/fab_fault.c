@@ -277,6 +277,7 @@ bool fab_fault_drops(FabPort *ingress, FabTlp *tlp)
         ingress->counters.receiver_overflows++;
         ingress->owner->fabric->dropped++;
         fab_error_report(ingress, FAB_SEVERITY_FATAL);
+        fab_account_lose(ingress->owner, tlp, FAB_LOSS_OVERFLOW);
         fab_tlp_free(ingress->owner->fabric, tlp);
         return true;
     }

@@ -108,8 +108,8 @@ static void translate(FabNtb *ntb, const FabNtbEntry *entry, FabTlp *tlp)
 static void refuse(FabNtb *ntb, FabTlp *tlp)
 {
     FabPort *ingress = tlp->ingress;
-    FabTlp *cpl = fab_tlp_refuse(ntb->component.fabric, tlp, FAB_STATUS_UR,
-                                 ntb->component.bdf);
+    FabTlp *cpl =
+        fab_tlp_refuse(&ntb->component, tlp, FAB_STATUS_UR, ntb->component.bdf);
 
     if (!cpl) {
         return;
@@ -205,8 +205,7 @@ static void proxy_send(FabNtb *ntb, FabTlp *tlp)
 /* Unexpected Completion: dropped (PCIe 5.0 s2.3.2). */
 static void completion_drop(FabNtb *ntb, FabTlp *tlp)
 {
-    fab_tlp_refuse(ntb->component.fabric, tlp, FAB_STATUS_UR,
-                   ntb->component.bdf);
+    fab_tlp_refuse(&ntb->component, tlp, FAB_STATUS_UR, ntb->component.bdf);
 }
 
 static void proxy_free(FabNtb *ntb, uint16_t tag)

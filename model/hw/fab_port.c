@@ -245,7 +245,7 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     release(ingress, tlp, time);
 }
 
-void fab_port_consume(FabTlp *tlp, SimTime time)
+void fab_port_discard(FabTlp *tlp, SimTime time)
 {
     FabPort *ingress = tlp->ingress;
 
@@ -254,6 +254,12 @@ void fab_port_consume(FabTlp *tlp, SimTime time)
     }
     release(ingress, tlp, time);
     fab_tlp_free(ingress->owner->fabric, tlp);
+}
+
+void fab_port_consume(FabTlp *tlp, SimTime time)
+{
+    fab_account_arrived(tlp->ingress->owner->fabric, tlp);
+    fab_port_discard(tlp, time);
 }
 
 /* The receiver at @ingress owes an Ack for a TLP that was sent from @start to
@@ -284,6 +290,15 @@ static SimTime service_time(const FabService *service, const FabTlp *tlp)
     uint32_t beats = (bytes + service->beat_bytes - 1) / service->beat_bytes;
 
     return (beats + service->gap_beats) * service->beat_ps;
+}
+
+SimTime fab_port_tlp_time(const FabPort *port, const FabTlp *tlp)
+{
+    SimTime time = tlp_time(port, tlp);
+
+    return port->has_service
+               ? MAX(time, service_time(&port->params.service, tlp))
+               : time;
 }
 
 static void trace_link(FabPort *port, const FabTlp *tlp, SimTime start,

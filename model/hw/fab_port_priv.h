@@ -290,9 +290,14 @@ static inline uint32_t fab_port_queued(const FabPort *port, unsigned source,
 void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time);
 
 /* Ends the life of @tlp: frees its place in the receive buffer of tlp->ingress
- * at
- * @time, and gives the TLP back to the pool. */
+ * at @time, and gives the TLP back to the pool. Its payload is accounted for.
+ */
+void fab_port_discard(FabTlp *tlp, SimTime time);
+/* The same for a TLP whose payload has arrived where it is used. */
 void fab_port_consume(FabTlp *tlp, SimTime time);
+
+/* Time that @tlp takes to leave through @port. */
+SimTime fab_port_tlp_time(const FabPort *port, const FabTlp *tlp);
 
 static inline bool fab_port_has_credits(const FabPort *port, const FabTlp *tlp)
 {

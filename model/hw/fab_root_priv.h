@@ -75,11 +75,13 @@ typedef struct SplitRead {
     uint32_t transaction;
     FabBusAddr addr;
     uint32_t request_bytes;
+    uint32_t back_bytes;       /* bytes of the completions of pieces */
     uint32_t returned_bytes;   /* bytes returned to the requester so far */
     uint32_t pieces;           /* pieces sent */
     uint32_t pieces_back;      /* pieces completed */
     uint32_t pieces_returned;  /* pieces whose return to the requester began */
     uint32_t piece_left_bytes; /* bytes of the last of these still to return */
+    bool metered;              /* as its TLP */
     bool failed; /* the requester has got a completion with an error */
     struct {
         uint16_t bytes;
@@ -291,6 +293,9 @@ static inline unsigned fab_root_split_first_tag(const FabRoot *root)
 {
     return root->params.cpu.mmio_reads;
 }
+
+/* Ends the life of @tlp, whose payload the root sends on in other TLPs. */
+void fab_root_take(FabRoot *root, FabTlp *tlp);
 
 /* Make the next piece of the first write from port @from to port @to, or of
  * @read. A piece of a read takes a tag, which fab_root_split_pick() has found.

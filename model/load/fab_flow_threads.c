@@ -128,7 +128,9 @@ static void op_begin(ThreadsOp *op, SimTime time)
 static void op_over(ThreadsOp *op)
 {
     ThreadsFlow *self = op->flow;
-    uint32_t bytes = self->params.host ? self->params.access_bytes : 0;
+    uint32_t bytes = self->params.host && !self->flow.meter.of_cpu
+                         ? self->params.access_bytes
+                         : 0;
     SimTime now = flow_now(self);
 
     if (fab_flow_count(&self->flow, op->begin, bytes, op->status)) {
@@ -350,7 +352,7 @@ static void ops_init(ThreadsFlow *self)
             op->dmas[j].type = params->direction;
             op->dmas[j].is_direct = true;
             op->dmas[j].flow = self->flow.number;
-            op->dmas[j].meter = &self->flow.meter;
+            op->dmas[j].metered = true;
             op->dmas[j].done = dma_done;
             op->dmas[j].owner = op;
         }
@@ -420,6 +422,8 @@ FabFlow *fab_threads_flow_new(FabFabric *fabric, const char *name,
     self->slots = bytes / span;
     fab_flow_init(&self->flow, fabric, &threads_ops, name, warmup,
                   params->start);
+    self->flow.meter.of_cpu = params->host && from != params->target.component;
+    self->flow.writes_are_operations = params->host;
     ops_init(self);
     return &self->flow;
 }
