@@ -600,19 +600,49 @@ void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state)
     };
 }
 
+void fab_dma_flight_resource(const FabEndpoint *endpoint,
+                             FabResourceState *ret_state)
+{
+    const DmaEngine *engine = &endpoint->dma;
+    uint32_t size =
+        MAX(endpoint->params.flight_bytes / endpoint->params.read_bytes, 1);
+
+    fab_dma_resource(endpoint, ret_state);
+    ret_state->kind = FAB_RESOURCE_FLIGHT;
+    ret_state->size = size;
+    /* Reads of less than the largest size may be more than `size`. */
+    ret_state->used = has_flight_room(endpoint)
+                          ? MIN(engine->tags_used, size - 1)
+                          : MAX(engine->tags_used, size);
+}
+
+/* The place of reads without any request, while the engine makes no more. */
+static FabPlaceKind unissued_place(const FabEndpoint *endpoint)
+{
+    FabLinkState link;
+
+    if (endpoint->dma.tags_used == endpoint->dma.tags_usable ||
+        !has_flight_room(endpoint)) {
+        return FAB_PLACE_TAG;
+    }
+    fab_port_observe(endpoint->component.ports[0], &link);
+    return fab_port_queue_place(&link, FAB_CLASS_NP);
+}
+
 static void read_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
                          void *data)
 {
     const DmaEngine *engine = &endpoint->dma;
-    bool has_tag = engine->tags_used < engine->tags_usable;
+    FabPlaceKind unissued = unissued_place(endpoint);
 
     for (const FabDma *dma = engine->reads.head; dma; dma = dma->next) {
         FabDmaWaiter waiter = {.flow = dma->flow, .phase = FAB_DMA_READING};
 
         if (dma->issued_bytes == 0) {
             waiter.phase = FAB_DMA_UNISSUED;
-            waiter.place = has_tag ? FAB_PLACE_TURN : FAB_PLACE_TAG;
-            waiter.port = has_tag ? endpoint->component.ports[0] : NULL;
+            waiter.place = unissued;
+            waiter.port =
+                unissued == FAB_PLACE_TAG ? NULL : endpoint->component.ports[0];
         }
         fn(data, &waiter);
     }

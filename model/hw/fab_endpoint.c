@@ -73,6 +73,10 @@ static void endpoint_resources(const FabComponent *component, FabResourceFn fn,
              });
     fab_dma_resource(endpoint, &tags);
     fn(data, &tags);
+    if (endpoint->params.flight_bytes) {
+        fab_dma_flight_resource(endpoint, &tags);
+        fn(data, &tags);
+    }
     if (endpoint->atc) {
         fn(data, &(FabResourceState){
                      .kind = FAB_RESOURCE_TRANSLATIONS,

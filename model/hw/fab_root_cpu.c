@@ -432,6 +432,11 @@ void fab_root_use_cores(FabRoot *root, uint32_t cores)
                               MAX(root->params.cpu.mmio_write, SIM_NS);
 }
 
+void fab_root_core_stores(FabRoot *root, bool begins)
+{
+    root->cores_storing += begins ? 1 : -1;
+}
+
 void fab_root_cpu_init(FabRoot *root)
 {
     unsigned count = root->params.cpu.mmio_reads;

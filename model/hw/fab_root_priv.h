@@ -148,6 +148,7 @@ struct FabRoot {
     struct RootAts *ats;               /* NULL: the IOMMU is off */
     unsigned node_of[FAB_SOURCES_MAX]; /* by root port */
     uint32_t cores;                    /* that write at a time */
+    uint32_t cores_storing; /* those of them in the time of a store */
     uint32_t cpu_queue; /* limit of CPU writes queued at a port or on the way */
 
     unsigned read_turn;     /* root port whose waiting read of memory is next */

@@ -94,6 +94,9 @@ static void op_wait(ThreadsOp *op, SimTime due)
     ThreadsFlow *self = op->flow;
     ThreadsOp **link = &self->waiting;
 
+    if (self->params.host) {
+        fab_root_core_stores(self->params.host, true);
+    }
     op->due = due;
     while (*link && (*link)->due <= due) {
         link = &(*link)->next;
@@ -231,6 +234,9 @@ static void threads_event(SimEvent *event)
         ThreadsOp *op = self->waiting;
 
         self->waiting = op->next;
+        if (self->params.host) {
+            fab_root_core_stores(self->params.host, false);
+        }
         op_issue(op);
     }
     if (self->waiting && !self->flow.done) {
@@ -259,7 +265,9 @@ static void threads_wait(const FabFlow *flow, FabFlowWait *ret_wait)
     ret_wait->ops = begun - self->finished;
     for (const ThreadsOp *op = self->waiting; op; op = op->next) {
         ret_wait->ops--;
+        ret_wait->stores += self->params.host ? 1 : 0;
     }
+    ret_wait->host = self->params.host;
 }
 
 static const FabFlowOps threads_ops = {
