@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "exp_metric.h"
+#include "exp_metric_priv.h"
 
 #include <string.h>
 
@@ -8,23 +8,6 @@
 #include "fab_flow_tcp.h"
 #include "fab_lend.h"
 #include "fab_nic.h"
-
-#define ELEMENT                                                                \
-    (EXP_SCOPE_ROOT | EXP_SCOPE_SWITCH | EXP_SCOPE_NTB | EXP_SCOPE_DEVICE)
-
-struct ExpMetric {
-    const char *name;
-    unsigned scopes; /* ExpScope bits */
-    enum {
-        NUMBER,
-        MEASURE, /* a number that a flow has only if it has not failed */
-        COUNT,   /* a number that grows from the start of the simulation on */
-        TEXT,
-        DISTRIBUTION
-    } kind;
-    ExpValue (*get)(const ExpSubject *subject);
-    const char *help;
-};
 
 static ExpValue number(__int128 value)
 {
@@ -488,7 +471,7 @@ NIC(doorbells)
 NIC(no_space)
 NIC(no_descriptor)
 
-static const ExpMetric metrics[] = {
+const ExpMetric exp_metrics[] = {
     {"bandwidth", EXP_SCOPE_FLOW, MEASURE, flow_bandwidth,
      "bytes that arrived per second, from warmup:, or the start of the first "
      "operation, to stop:, or the end of the last"},
@@ -717,11 +700,14 @@ static const ExpMetric metrics[] = {
      "packets dropped because no receive descriptor was posted"},
 };
 
+const unsigned exp_metric_count = G_N_ELEMENTS(exp_metrics);
+
 const ExpMetric *exp_metric_find(ExpScope scope, const char *name)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(metrics); i++) {
-        if (metrics[i].scopes & scope && strcmp(metrics[i].name, name) == 0) {
-            return &metrics[i];
+    for (unsigned i = 0; i < exp_metric_count; i++) {
+        if (exp_metrics[i].scopes & scope &&
+            strcmp(exp_metrics[i].name, name) == 0) {
+            return &exp_metrics[i];
         }
     }
     return NULL;
@@ -752,68 +738,4 @@ bool exp_metric_has_failed(const ExpMetric *metric, const ExpSubject *subject)
     return subject->flow &&
            (metric->kind == MEASURE || metric->kind == DISTRIBUTION) &&
            flow_result(subject).has_failed;
-}
-
-char *exp_metric_names(ExpScope scope)
-{
-    g_autoptr(GString) names = g_string_new(NULL);
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(metrics); i++) {
-        if (metrics[i].scopes & scope) {
-            g_string_append_printf(names, "%s%s", names->len ? ", " : "",
-                                   metrics[i].name);
-        }
-    }
-    return g_string_free(g_steal_pointer(&names), FALSE);
-}
-
-/* The scopes in the order of the help. */
-static const struct {
-    unsigned scopes;
-    const char *title;
-    const char *example; /* what stands before the metric, in an example */
-} groups[] = {
-    {EXP_SCOPE_FLOW, "flow.NAME.METRIC (any kind but path)", "flow.f"},
-    {EXP_SCOPE_PATH, "flow.NAME.METRIC (kind path)", "flow.way"},
-    {EXP_SCOPE_FABRIC, "fabric.METRIC", "fabric"},
-    {ELEMENT, "element.NAME.METRIC (any element)", "element.a.sw0"},
-    {EXP_SCOPE_ROOT, "element.HOST.METRIC", "element.a"},
-    {EXP_SCOPE_NTB, "element.HOST.NTB.METRIC", "element.a.ntb0"},
-    {EXP_SCOPE_DEVICE, "element.HOST.DEVICE.METRIC", "element.a.gpu0"},
-};
-
-char *exp_metric_help(void)
-{
-    g_autoptr(GString) help = g_string_new(NULL);
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(groups); i++) {
-        g_string_append_printf(help, "%s\n", groups[i].title);
-        for (unsigned j = 0; j < G_N_ELEMENTS(metrics); j++) {
-            if (metrics[j].scopes == groups[i].scopes) {
-                g_string_append_printf(help, "  %-21s %s\n", metrics[j].name,
-                                       metrics[j].help);
-            }
-        }
-    }
-    return g_string_free(g_steal_pointer(&help), FALSE);
-}
-
-void exp_metric_write_markdown(GString *out)
-{
-    for (unsigned i = 0; i < G_N_ELEMENTS(groups); i++) {
-        g_string_append_printf(out,
-                               "%s## %s\n\n| metric | example | meaning |\n"
-                               "| --- | --- | --- |\n",
-                               i > 0 ? "\n" : "", groups[i].title);
-        for (unsigned j = 0; j < G_N_ELEMENTS(metrics); j++) {
-            const ExpMetric *metric = &metrics[j];
-
-            if (metric->scopes == groups[i].scopes) {
-                g_string_append_printf(
-                    out, "| `%s` | `{name: %s, from: %s.%s%s}` | %s |\n",
-                    metric->name, metric->name, groups[i].example, metric->name,
-                    metric->kind == DISTRIBUTION ? ".p99" : "", metric->help);
-            }
-        }
-    }
 }

@@ -31,6 +31,7 @@ void fab_account_open(FabFabric *fabric, uint32_t number, FabMeter *meter)
         accounts->count = number + 1;
     }
     accounts->of[number].meter = meter;
+    meter->flow = number;
 }
 
 /* ---- The meter -------------------------------------------------------- */
@@ -59,7 +60,8 @@ static uint32_t coming_in(const FabMeter *meter, SimTime now)
 
 uint64_t fab_meter_bytes(const FabMeter *meter, SimTime now)
 {
-    uint64_t left = meter->left, arrived = meter->arrived;
+    uint64_t left = meter->left;
+    uint64_t arrived = meter->settled - meter->lost - meter->early;
 
     left += part_of(meter->last_left, now - meter->last_left_from,
                     meter->last_left_at - meter->last_left_from);
@@ -69,50 +71,41 @@ uint64_t fab_meter_bytes(const FabMeter *meter, SimTime now)
     return meter->other + MIN(left, arrived);
 }
 
-void fab_account_left(const FabPort *port, const FabTlp *tlp)
+void fab_account_left_early(FabMeter *meter, const FabPort *port,
+                            const FabTlp *tlp, SimTime now)
 {
-    const FabFabric *fabric = port->owner->fabric;
-    FabMeter *meter = fab_account_of(&fabric->accounts, tlp)->meter;
     /* DLLPs may go before it. They belong to the time that it takes. */
-    SimTime begin = sim_engine_now(fabric->engine);
-    uint32_t bytes = tlp->payload_bytes;
+    SimTime begin = MAX(now, meter->from);
 
-    if (G_UNLIKELY(!meter || port->busy_until <= meter->from)) {
+    if (port->busy_until <= meter->from) {
         return;
     }
-    if (G_UNLIKELY(begin < meter->from)) {
-        bytes = part_of(bytes, port->busy_until - meter->from,
-                        port->busy_until - begin);
-        begin = meter->from;
-    }
-    if (G_UNLIKELY(!meter->last_left)) {
+    if (!meter->last_left) {
         meter->begun_at = begin;
     }
     meter->left += meter->last_left;
-    meter->last_left = bytes;
+    meter->last_left = part_of(tlp->payload_bytes, port->busy_until - begin,
+                               port->busy_until - now);
     meter->last_left_from = begin;
     meter->last_left_at = port->busy_until;
 }
 
-static void meter_arrive(FabMeter *meter, const FabTlp *tlp, SimTime now)
+void fab_account_arrived_early(FabMeter *meter, const FabTlp *tlp, SimTime now)
 {
-    const FabPort *ingress = tlp->ingress;
-    uint32_t bytes = tlp->payload_bytes;
+    /* Only the first ones can have begun before. */
+    uint32_t bytes =
+        now < meter->from
+            ? 0
+            : part_of(tlp->payload_bytes, tlp->tail_at - meter->from,
+                      fab_port_tlp_time(tlp->ingress->peer, tlp));
 
-    meter->settled += bytes;
-    if (now < meter->from) {
-        return;
-    }
-    if (!meter->ingress) { /* only the first ones can have begun before */
-        bytes = part_of(bytes, tlp->tail_at - meter->from,
-                        fab_port_tlp_time(ingress->peer, tlp));
-    }
+    meter->early += tlp->payload_bytes - bytes;
     if (bytes == tlp->payload_bytes) {
-        meter->ingress = ingress;
+        meter->ingress = tlp->ingress;
     }
-    meter->flow = tlp->flow;
-    meter->arrived += bytes;
-    meter->arrived_at = now;
+    if (now >= meter->from) {
+        meter->arrived_at = now;
+    }
 }
 
 bool fab_accounts_are_settled(const FabAccounts *accounts)
@@ -127,11 +120,10 @@ bool fab_accounts_are_settled(const FabAccounts *accounts)
     return true;
 }
 
-static void settle(FabFabric *fabric)
+void fab_account_settle(SimEngine *engine, const FabAccounts *accounts)
 {
-    if (G_UNLIKELY(fabric->accounts.settles) &&
-        fab_accounts_are_settled(&fabric->accounts)) {
-        sim_engine_stop(fabric->engine);
+    if (fab_accounts_are_settled(accounts)) {
+        sim_engine_stop(engine);
     }
 }
 
@@ -144,17 +136,6 @@ bool fab_account_meters_cpu(const FabFabric *fabric, uint32_t flow)
 }
 
 /* ---- Entries ---------------------------------------------------------- */
-
-void fab_account_arrived(FabFabric *fabric, const FabTlp *tlp)
-{
-    FabAccount *account = fab_account_of(&fabric->accounts, tlp);
-
-    account->arrived += tlp->payload_bytes;
-    if (tlp->metered && tlp->payload_bytes && account->meter) {
-        meter_arrive(account->meter, tlp, sim_engine_now(fabric->engine));
-        settle(fabric);
-    }
-}
 
 void fab_account_taken(FabFabric *fabric, const FabTlp *tlp)
 {
@@ -173,10 +154,11 @@ void fab_account_drop(FabFabric *fabric, uint32_t flow, uint32_t bytes,
     FabAccount *account = &accounts->of[flow < accounts->count ? flow : 0];
 
     account->given += bytes;
-    account->lost += bytes;
     if (metered && account->meter) {
         account->meter->settled += bytes;
         account->meter->lost += bytes;
+    } else {
+        account->lost += bytes;
     }
 }
 
@@ -238,8 +220,8 @@ void fab_account_lose(const FabComponent *component, const FabTlp *tlp,
     };
 
     loss_add(component, &loss, tlp->payload_bytes);
-    account->lost += tlp->payload_bytes;
     if (!tlp->metered || !meter) {
+        account->lost += tlp->payload_bytes;
         return;
     }
     meter->settled += tlp->payload_bytes;
@@ -250,7 +232,9 @@ void fab_account_lose(const FabComponent *component, const FabTlp *tlp,
         meter->last_lost = tlp->transaction;
         meter->lost_writes++;
     }
-    settle(fabric);
+    if (G_UNLIKELY(fabric->accounts.settles)) {
+        fab_account_settle(fabric->engine, &fabric->accounts);
+    }
 }
 
 /* ---- Reading them ----------------------------------------------------- */
@@ -291,14 +275,19 @@ char *fab_account_check(FabFabric *fabric)
     hold(fabric, held);
     for (uint32_t i = 0; i < accounts->count; i++) {
         const FabAccount *account = &accounts->of[i];
+        const FabMeter none = {0};
+        const FabMeter *meter = account->meter ? account->meter : &none;
+        uint64_t made = account->made + meter->sent;
+        uint64_t lost = account->lost + meter->lost;
+        uint64_t arrived = account->arrived + meter->settled - meter->lost;
         uint64_t way = held[i] + account->taken - account->given;
 
-        if (account->made != account->arrived + account->lost + way) {
+        if (made != arrived + lost + way) {
             return g_strdup_printf(
                 "flow number %u: %" G_GUINT64_FORMAT " bytes of payload left, "
                 "%" G_GUINT64_FORMAT " arrived, %" G_GUINT64_FORMAT
                 " were lost and %" G_GINT64_FORMAT " are on their way",
-                i, account->made, account->arrived, account->lost, (gint64)way);
+                i, made, arrived, lost, (gint64)way);
         }
     }
     return NULL;

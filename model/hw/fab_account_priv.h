@@ -4,13 +4,14 @@
 
 #include "fab_account.h"
 #include "fab_meter.h"
+#include "fab_port_priv.h"
 
 /* The payload of a flow, in bytes. */
 typedef struct FabAccount {
-    uint64_t made, arrived, lost;
-    uint64_t taken, given; /* of TLPs that a root took to send them on in
-                              pieces, and of these pieces */
-    FabMeter *meter;       /* nullable */
+    FabMeter *meter;              /* counts the metered TLPs; nullable */
+    uint64_t made, arrived, lost; /* of all other TLPs */
+    uint64_t taken, given;        /* of TLPs that a root took to send them on in
+                                     pieces, and of these pieces */
 } FabAccount;
 
 typedef struct FabAccounts {
@@ -42,14 +43,40 @@ static inline void fab_account_made(FabAccounts *accounts, const FabTlp *tlp)
 {
     FabAccount *account = fab_account_of(accounts, tlp);
 
-    account->made += tlp->payload_bytes;
-    if (tlp->metered && account->meter) {
-        account->meter->sent += tlp->payload_bytes;
-    }
+    *(tlp->metered && account->meter ? &account->meter->sent
+                                     : &account->made) += tlp->payload_bytes;
 }
 
-/* @tlp, whose payload arrives at its receiver. */
-void fab_account_arrived(FabFabric *fabric, const FabTlp *tlp);
+/* What is rare in fab_account_arrived() and fab_account_left(): a TLP at or
+ * before the begin of the meter's span, and what follows if no more is under
+ * way. */
+void fab_account_arrived_early(FabMeter *meter, const FabTlp *tlp, SimTime now);
+void fab_account_settle(SimEngine *engine, const FabAccounts *accounts);
+void fab_account_left_early(FabMeter *meter, const FabPort *port,
+                            const FabTlp *tlp, SimTime now);
+
+/* @tlp, whose payload arrives at its receiver at @now. */
+static inline void fab_account_arrived(SimEngine *engine, FabAccounts *accounts,
+                                       const FabTlp *tlp, SimTime now)
+{
+    FabAccount *account = fab_account_of(accounts, tlp);
+    FabMeter *meter = account->meter;
+
+    if (!tlp->metered || !meter) {
+        account->arrived += tlp->payload_bytes;
+    } else if (tlp->payload_bytes) {
+        meter->settled += tlp->payload_bytes;
+        if (G_LIKELY(meter->ingress)) {
+            meter->ingress = tlp->ingress;
+            meter->arrived_at = now;
+        } else {
+            fab_account_arrived_early(meter, tlp, now);
+        }
+        if (G_UNLIKELY(accounts->settles)) {
+            fab_account_settle(engine, accounts);
+        }
+    }
+}
 
 /* @tlp, whose payload a root takes to send it on in pieces, and a piece. */
 void fab_account_taken(FabFabric *fabric, const FabTlp *tlp);
@@ -59,9 +86,26 @@ void fab_account_given(FabFabric *fabric, const FabTlp *tlp);
 void fab_account_drop(FabFabric *fabric, uint32_t flow, uint32_t bytes,
                       bool metered);
 
-/* @tlp has left its source through @port, at the end of its time on the wire.
- */
-void fab_account_left(const FabPort *port, const FabTlp *tlp);
+/* @tlp is metered. It leaves its source through @port, from @now to the end of
+ * its time on the wire. */
+static inline void fab_account_left(const FabAccounts *accounts,
+                                    const FabPort *port, const FabTlp *tlp,
+                                    SimTime now)
+{
+    FabMeter *meter = fab_account_of(accounts, tlp)->meter;
+
+    if (!tlp->payload_bytes || G_UNLIKELY(!meter)) {
+        return;
+    }
+    if (G_UNLIKELY(!meter->last_left || now < meter->from)) {
+        fab_account_left_early(meter, port, tlp, now);
+        return;
+    }
+    meter->left += meter->last_left;
+    meter->last_left = tlp->payload_bytes;
+    meter->last_left_from = now;
+    meter->last_left_at = port->busy_until;
+}
 
 /* @tlp fails at @component, with its payload. It must still be whole. */
 void fab_account_lose(const FabComponent *component, const FabTlp *tlp,

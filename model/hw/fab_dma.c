@@ -29,7 +29,7 @@ static uint32_t tlp_bytes(const FabDma *dma, uint32_t most)
     return MIN(left, fits);
 }
 
-static FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
+static inline FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
 {
     FabTlp *tlp = fab_tlp_new(endpoint->component.fabric, dma->type);
 
@@ -339,7 +339,8 @@ void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
         fab_port_is_down(port)) {
         write_lost(endpoint, tlp);
     } else if (tlp->metered) {
-        fab_account_left(port, tlp);
+        fab_account_left(&endpoint->component.fabric->accounts, port, tlp,
+                         sim_engine_now(endpoint->component.engine));
     }
     if (tlp->type == FAB_TLP_MWR && endpoint->dma.leaving.head) {
         write_left(endpoint, tlp);
@@ -487,7 +488,8 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
     if (G_UNLIKELY(tlp->status != FAB_STATUS_SC || tlp->poisoned)) {
         bytes = read_fail(endpoint, read, tlp);
     } else {
-        fab_account_arrived(endpoint->component.fabric, tlp);
+        fab_account_arrived(endpoint->component.engine,
+                            &endpoint->component.fabric->accounts, tlp, now);
     }
     read->dma->data = tlp->data;
     fab_port_discard(tlp, now);

@@ -331,7 +331,7 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     release(ingress, tlp, time);
 }
 
-void fab_port_discard(FabTlp *tlp, SimTime time)
+static inline void discard(FabTlp *tlp, SimTime time)
 {
     FabPort *ingress = tlp->ingress;
 
@@ -342,10 +342,18 @@ void fab_port_discard(FabTlp *tlp, SimTime time)
     fab_tlp_free(ingress->owner->fabric, tlp);
 }
 
+void fab_port_discard(FabTlp *tlp, SimTime time)
+{
+    discard(tlp, time);
+}
+
 void fab_port_consume(FabTlp *tlp, SimTime time)
 {
-    fab_account_arrived(tlp->ingress->owner->fabric, tlp);
-    fab_port_discard(tlp, time);
+    const FabComponent *owner = tlp->ingress->owner;
+
+    fab_account_arrived(owner->engine, &owner->fabric->accounts, tlp,
+                        sim_engine_now(owner->engine));
+    discard(tlp, time);
 }
 
 /* The receiver at @ingress owes an Ack for a TLP that was sent from @start to

@@ -350,7 +350,8 @@ static void host_drained(void *owner, FabPort *port, const FabTlp *tlp)
     FabRoot *root = owner;
 
     if (tlp->metered) {
-        fab_account_left(port, tlp);
+        fab_account_left(&root->component.fabric->accounts, port, tlp,
+                         sim_engine_now(root->component.engine));
     }
     fab_root_cpu_drained(root, port);
     if (root->ingress[port->index].reads.head) {
