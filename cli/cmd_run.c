@@ -478,7 +478,8 @@ static void print_failed(const Run *run)
 }
 
 /* Runs one scenario. Returns false and sets @error if there are no results.
- * Sets *ret_failed if points are missing in them. */
+ * Sets *ret_failed if points are missing in them, or tell that a flow failed.
+ */
 static bool run_file(const Options *options, const TopoDescription *description,
                      bool *ret_failed, GError **error)
 {
@@ -509,7 +510,8 @@ static bool run_file(const Options *options, const TopoDescription *description,
     print_cost(&run);
     fflush(stdout);
     print_failed(&run);
-    *ret_failed = *ret_failed || (run.failed && run.failed->len > 0);
+    *ret_failed = *ret_failed || (run.failed && run.failed->len > 0) ||
+                  run.cost.failed > 0;
     return !options->bounds || judge(&run, error);
 }
 
@@ -684,7 +686,8 @@ static char *make_details(void)
         "A column of a scenario takes its values `from:` one of these:\n"
         "variant, axis.NAME\n"
         "%s\n"
-        "Exit status: 0 all ran, 1 a run failed, 2 bad usage or description.",
+        "Exit status: 0 all ran, 1 a run failed, or all operations of a flow "
+        "did in a description without faults:, 2 bad usage or description.",
         metrics);
 }
 

@@ -118,6 +118,20 @@ static void holders_text(GString *text, const FabProfile *profile,
     }
 }
 
+/* Appends that the link @server runs below what both of its ends can do. */
+static void degraded_text(GString *text, const FabResource *server)
+{
+    if (server->degraded) {
+        g_autofree char *share = percent(server->degraded);
+
+        g_string_append_printf(text,
+                               "; it was trained at %s x%u, less than its ends "
+                               "can do, %s of the time",
+                               fab_speed_name(server->speed), server->width,
+                               share);
+    }
+}
+
 static void server_text(GString *text, const FabProfile *profile,
                         const FabResource *server)
 {
@@ -135,33 +149,30 @@ static void server_text(GString *text, const FabProfile *profile,
             g_string_append_printf(
                 text, "; %s is the port's own time, beyond the wire's", slack);
         }
+        degraded_text(text, server);
     } else if (server->kind == FAB_RESOURCE_WALKERS) {
         g_string_append_printf(text, " (%u at a time)", server->size);
     }
     waits_text(text, profile, server);
 }
 
-static void pool_text(GString *text, const FabProfile *profile,
-                      const GPtrArray *flows, const FabResource *pool)
+/* Appends that all members of @pool, one with a number, were in use for the
+ * share @full of the time. */
+static void members_text(GString *text, const FabResource *pool,
+                         const char *name, const char *full)
 {
-    const char *name = fab_component_name(pool->component);
-    g_autofree char *full = percent(pool->full);
-    g_autofree char *hold = time_text(pool->hold);
-
     switch (pool->kind) {
-    case FAB_RESOURCE_BUFFER:
-        g_string_append_printf(text,
-                               "%s %s: its receive buffer was full %s of the "
-                               "time, though nothing beyond it waited; it is "
-                               "too small for the time credits take to return",
-                               name, fab_port_name(pool->port), full);
-        waits_text(text, profile, pool);
-        return;
     case FAB_RESOURCE_TAGS:
         g_string_append_printf(text,
                                "%s: the %u tags for its reads were all "
                                "in use %s of the time",
                                name, pool->size, full);
+        break;
+    case FAB_RESOURCE_FLIGHT:
+        g_string_append_printf(text,
+                               "%s: its reads in flight were as many bytes as "
+                               "it may have, %u B, %s of the time",
+                               name, pool->size * pool->unit_bytes, full);
         break;
     case FAB_RESOURCE_NTB_TAGS:
         g_string_append_printf(text,
@@ -187,13 +198,32 @@ static void pool_text(GString *text, const FabProfile *profile,
                                "were all under way %s of the time",
                                name, pool->size, full);
     }
+}
+
+static void pool_text(GString *text, const FabProfile *profile,
+                      const GPtrArray *flows, const FabResource *pool)
+{
+    const char *name = fab_component_name(pool->component);
+    g_autofree char *full = percent(pool->full);
+    g_autofree char *hold = time_text(pool->hold);
+
+    if (pool->kind == FAB_RESOURCE_BUFFER) {
+        g_string_append_printf(text,
+                               "%s %s: its receive buffer was full %s of the "
+                               "time, though nothing beyond it waited; it is "
+                               "too small for the time credits take to return",
+                               name, fab_port_name(pool->port), full);
+        waits_text(text, profile, pool);
+        return;
+    }
+    members_text(text, pool, name, full);
     if (pool->hold && pool->unit_bytes) {
         g_string_append_printf(text, " (reads of %u B, %s round trip)",
                                pool->unit_bytes, hold);
     } else if (pool->hold) {
         g_string_append_printf(text, " (%s round trip)", hold);
     }
-    if (pool->kind == FAB_RESOURCE_TAGS) {
+    if (pool->kind == FAB_RESOURCE_TAGS || pool->kind == FAB_RESOURCE_FLIGHT) {
         holders_text(text, profile, flows);
     } else {
         waits_text(text, profile, pool);

@@ -222,6 +222,7 @@ void exp_explain_free(ExpExplain *explain)
 {
     if (explain) {
         g_free(explain->text);
+        g_free(explain->failure);
         g_free(explain->element);
         g_ptr_array_unref(explain->rows);
         g_ptr_array_unref(explain->flows);

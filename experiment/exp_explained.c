@@ -187,6 +187,17 @@ Table *exp_explained_table(const GPtrArray *explained,
 
             explained_add(table, one, &row);
         }
+        if (explain->failure) {
+            ExpExplainRow row = {
+                .record = "failure",
+                .element = (char *)"",
+                .what = "failed",
+                .time_ps = TABLE_NONE,
+                .cause = explain->failure,
+            };
+
+            explained_add(table, one, &row);
+        }
         for (unsigned j = 0; j < explain->rows->len; j++) {
             const ExpExplainRow *row = explain->rows->pdata[j];
 
@@ -298,6 +309,9 @@ char *exp_explained_text(const GPtrArray *explained)
         g_string_append_printf(
             text, "\n%s%s%s\n", *one->label ? one->label : "the point",
             explain->text ? ":\n  " : "", explain->text ? explain->text : "");
+        if (explain->failure) {
+            g_string_append_printf(text, "  %s\n", explain->failure);
+        }
         for (unsigned j = 0; j < MIN(explain->flows->len, TEXT_FLOWS); j++) {
             append_places(text, explain, explain->flows->pdata[j]);
         }

@@ -17,7 +17,7 @@
 
 #include "table_file.h"
 
-#define FIRST_CELL 4 /* number of fields before the cells */
+#define FIRST_CELL 5 /* number of fields before the cells */
 #define SYNC_US    G_USEC_PER_SEC
 
 struct ExpJournal {
@@ -65,7 +65,8 @@ static bool parse_cell(const char *text, const char *number, ExpCell *cell)
     if (*text == '"') {
         cell->text = g_strcompress(text + 1);
     }
-    return *number == '\0' ||
+    cell->has_failed = strcmp(number, TABLE_FAILED) == 0;
+    return *number == '\0' || cell->has_failed ||
            g_ascii_string_to_signed(number, 10, G_MININT64, G_MAXINT64,
                                     &cell->number, NULL);
 }
@@ -90,6 +91,7 @@ static bool parse_line(ExpJournal *self, const char *line)
         return false;
     }
     point->note = *fields[3] ? g_strcompress(fields[3]) : NULL;
+    point->has_failed = strcmp(fields[4], "failed") == 0;
     point->count = self->columns;
     point->cells = g_new0(ExpCell, point->count);
     for (unsigned i = 0; i < point->count; i++) {
@@ -276,8 +278,9 @@ static char *format_line(const ExpJournal *self, unsigned index,
     g_autofree char *sum = NULL;
 
     g_string_append_printf(
-        line, "%u\t%" G_GUINT64_FORMAT "\t%" G_GUINT64_FORMAT "\t%s", index,
-        point->hops, point->events, note ? note : "");
+        line, "%u\t%" G_GUINT64_FORMAT "\t%" G_GUINT64_FORMAT "\t%s\t%s", index,
+        point->hops, point->events, note ? note : "",
+        point->has_failed ? "failed" : "");
     for (unsigned i = 0; i < self->columns; i++) {
         const ExpCell *cell = &point->cells[i];
         g_autofree char *text =
@@ -285,7 +288,9 @@ static char *format_line(const ExpJournal *self, unsigned index,
 
         g_string_append_printf(line, "\t%s%s\t", text ? "\"" : "",
                                text ? text : "");
-        if (cell->number != TABLE_NONE) {
+        if (cell->has_failed) {
+            g_string_append(line, TABLE_FAILED);
+        } else if (cell->number != TABLE_NONE) {
             g_string_append_printf(line, "%" G_GINT64_FORMAT, cell->number);
         }
     }

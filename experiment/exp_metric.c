@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "exp_metric.h"
+#include "exp_metric_priv.h"
 
 #include <string.h>
 
@@ -8,22 +8,6 @@
 #include "fab_flow_tcp.h"
 #include "fab_lend.h"
 #include "fab_nic.h"
-
-#define ELEMENT                                                                \
-    (EXP_SCOPE_ROOT | EXP_SCOPE_SWITCH | EXP_SCOPE_NTB | EXP_SCOPE_DEVICE)
-
-struct ExpMetric {
-    const char *name;
-    unsigned scopes; /* ExpScope bits */
-    enum {
-        NUMBER,
-        COUNT, /* a number that grows from the start of the simulation on */
-        TEXT,
-        DISTRIBUTION
-    } kind;
-    ExpValue (*get)(const ExpSubject *subject);
-    const char *help;
-};
 
 static ExpValue number(__int128 value)
 {
@@ -42,8 +26,7 @@ static ExpValue flow_bandwidth(const ExpSubject *subject)
 {
     FabFlowResult result = flow_result(subject);
 
-    return (ExpValue){(__int128)result.bytes * SIM_S, result.end - result.begin,
-                      NULL};
+    return (ExpValue){(__int128)result.bytes * SIM_S, result.data_time, NULL};
 }
 
 /* A tool that starts many copies and waits for the last one divides the bytes
@@ -51,6 +34,7 @@ static ExpValue flow_bandwidth(const ExpSubject *subject)
 static ExpValue flow_work_rate(const ExpSubject *subject)
 {
     SimTime begin = G_MAXINT64;
+    FabFlowResult own;
     __int128 bytes = 0;
 
     for (unsigned i = 0; i < subject->flows->len; i++) {
@@ -65,14 +49,15 @@ static ExpValue flow_work_rate(const ExpSubject *subject)
             begin = MIN(begin, result.begin);
         }
     }
-    return (ExpValue){bytes * SIM_S, flow_result(subject).end - begin, NULL};
+    own = flow_result(subject);
+    return (ExpValue){bytes * SIM_S, MAX(own.end - begin, own.data_time), NULL};
 }
 
 static ExpValue flow_rate(const ExpSubject *subject)
 {
     FabFlowResult result = flow_result(subject);
 
-    return (ExpValue){(__int128)result.operations * SIM_S,
+    return (ExpValue){(__int128)(result.operations - result.failed) * SIM_S,
                       result.end - result.begin, NULL};
 }
 
@@ -289,8 +274,8 @@ static ExpValue fabric_flow_bandwidths(const ExpSubject *subject)
             continue;
         }
         fab_flow_result(subject->flows->pdata[i], &result);
-        if (result.end > result.begin) {
-            sum += (__int128)result.bytes * SIM_S / (result.end - result.begin);
+        if (result.data_time > 0) {
+            sum += (__int128)result.bytes * SIM_S / result.data_time;
         }
     }
     return number(sum);
@@ -486,36 +471,37 @@ NIC(doorbells)
 NIC(no_space)
 NIC(no_descriptor)
 
-static const ExpMetric metrics[] = {
-    {"bandwidth", EXP_SCOPE_FLOW, NUMBER, flow_bandwidth,
-     "bytes moved per second, from warmup:, or the start of the first "
+const ExpMetric exp_metrics[] = {
+    {"bandwidth", EXP_SCOPE_FLOW, MEASURE, flow_bandwidth,
+     "bytes that arrived per second, from warmup:, or the start of the first "
      "operation, to stop:, or the end of the last"},
-    {"work_rate", EXP_SCOPE_FLOW, NUMBER, flow_work_rate,
+    {"work_rate", EXP_SCOPE_FLOW, MEASURE, flow_work_rate,
      "bytes of all flows, by the time from the first operation of any to the "
      "end of this flow, per second"},
-    {"rate", EXP_SCOPE_FLOW, NUMBER, flow_rate, "operations per second"},
+    {"rate", EXP_SCOPE_FLOW, MEASURE, flow_rate,
+     "operations per second that did not fail"},
     {"latency", EXP_SCOPE_FLOW, DISTRIBUTION, flow_latency,
      "time of an operation, in ps; .mean, .p50, .p99, .min or .max may follow"},
     {"speed", EXP_SCOPE_FLOW, DISTRIBUTION, flow_speed,
      "size of an operation over its latency, in bytes per second; .mean uses "
      "the mean latency"},
-    {"stage_submit", EXP_SCOPE_FLOW, NUMBER, stage_submit,
+    {"stage_submit", EXP_SCOPE_FLOW, MEASURE, stage_submit,
      "kind nvme only, like all stages: mean time in ps that the driver's "
      "stores and its doorbell take"},
-    {"stage_doorbell", EXP_SCOPE_FLOW, NUMBER, stage_doorbell,
+    {"stage_doorbell", EXP_SCOPE_FLOW, MEASURE, stage_doorbell,
      "mean time in ps that the doorbell takes to the drive: one crossing"},
-    {"stage_fetch", EXP_SCOPE_FLOW, NUMBER, stage_fetch,
+    {"stage_fetch", EXP_SCOPE_FLOW, MEASURE, stage_fetch,
      "mean time in ps to fetch the queue entry: two crossings"},
-    {"stage_list", EXP_SCOPE_FLOW, NUMBER, stage_list,
+    {"stage_list", EXP_SCOPE_FLOW, MEASURE, stage_list,
      "mean time in ps to fetch the PRP list, if there is one: two crossings"},
-    {"stage_media", EXP_SCOPE_FLOW, NUMBER, stage_media,
+    {"stage_media", EXP_SCOPE_FLOW, MEASURE, stage_media,
      "mean time in ps that the controller and the media take"},
-    {"stage_data", EXP_SCOPE_FLOW, NUMBER, stage_data,
+    {"stage_data", EXP_SCOPE_FLOW, MEASURE, stage_data,
      "mean time in ps for the rest of the data; for a write two crossings"},
-    {"stage_completion", EXP_SCOPE_FLOW, NUMBER, stage_completion,
+    {"stage_completion", EXP_SCOPE_FLOW, MEASURE, stage_completion,
      "mean time in ps that the completion entry takes, behind the data: one "
      "crossing"},
-    {"stage_notice", EXP_SCOPE_FLOW, NUMBER, stage_notice,
+    {"stage_notice", EXP_SCOPE_FLOW, MEASURE, stage_notice,
      "mean time in ps until the driver notices, by polling or an interrupt"},
     {"cpu_read", EXP_SCOPE_FLOW, DISTRIBUTION, replay_cpu_read,
      "kind replay only, as the next ones: time of a CPU's read, in ps"},
@@ -714,11 +700,14 @@ static const ExpMetric metrics[] = {
      "packets dropped because no receive descriptor was posted"},
 };
 
+const unsigned exp_metric_count = G_N_ELEMENTS(exp_metrics);
+
 const ExpMetric *exp_metric_find(ExpScope scope, const char *name)
 {
-    for (unsigned i = 0; i < G_N_ELEMENTS(metrics); i++) {
-        if (metrics[i].scopes & scope && strcmp(metrics[i].name, name) == 0) {
-            return &metrics[i];
+    for (unsigned i = 0; i < exp_metric_count; i++) {
+        if (exp_metrics[i].scopes & scope &&
+            strcmp(exp_metrics[i].name, name) == 0) {
+            return &exp_metrics[i];
         }
     }
     return NULL;
@@ -744,66 +733,9 @@ ExpValue exp_metric_get(const ExpMetric *metric, const ExpSubject *subject)
     return metric->get(subject);
 }
 
-char *exp_metric_names(ExpScope scope)
+bool exp_metric_has_failed(const ExpMetric *metric, const ExpSubject *subject)
 {
-    g_autoptr(GString) names = g_string_new(NULL);
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(metrics); i++) {
-        if (metrics[i].scopes & scope) {
-            g_string_append_printf(names, "%s%s", names->len ? ", " : "",
-                                   metrics[i].name);
-        }
-    }
-    return g_string_free(g_steal_pointer(&names), FALSE);
-}
-
-/* The scopes in the order of the help. */
-static const struct {
-    unsigned scopes;
-    const char *title;
-    const char *example; /* what stands before the metric, in an example */
-} groups[] = {
-    {EXP_SCOPE_FLOW, "flow.NAME.METRIC (any kind but path)", "flow.f"},
-    {EXP_SCOPE_PATH, "flow.NAME.METRIC (kind path)", "flow.way"},
-    {EXP_SCOPE_FABRIC, "fabric.METRIC", "fabric"},
-    {ELEMENT, "element.NAME.METRIC (any element)", "element.a.sw0"},
-    {EXP_SCOPE_ROOT, "element.HOST.METRIC", "element.a"},
-    {EXP_SCOPE_NTB, "element.HOST.NTB.METRIC", "element.a.ntb0"},
-    {EXP_SCOPE_DEVICE, "element.HOST.DEVICE.METRIC", "element.a.gpu0"},
-};
-
-char *exp_metric_help(void)
-{
-    g_autoptr(GString) help = g_string_new(NULL);
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(groups); i++) {
-        g_string_append_printf(help, "%s\n", groups[i].title);
-        for (unsigned j = 0; j < G_N_ELEMENTS(metrics); j++) {
-            if (metrics[j].scopes == groups[i].scopes) {
-                g_string_append_printf(help, "  %-21s %s\n", metrics[j].name,
-                                       metrics[j].help);
-            }
-        }
-    }
-    return g_string_free(g_steal_pointer(&help), FALSE);
-}
-
-void exp_metric_write_markdown(GString *out)
-{
-    for (unsigned i = 0; i < G_N_ELEMENTS(groups); i++) {
-        g_string_append_printf(out,
-                               "%s## %s\n\n| metric | example | meaning |\n"
-                               "| --- | --- | --- |\n",
-                               i > 0 ? "\n" : "", groups[i].title);
-        for (unsigned j = 0; j < G_N_ELEMENTS(metrics); j++) {
-            const ExpMetric *metric = &metrics[j];
-
-            if (metric->scopes == groups[i].scopes) {
-                g_string_append_printf(
-                    out, "| `%s` | `{name: %s, from: %s.%s%s}` | %s |\n",
-                    metric->name, metric->name, groups[i].example, metric->name,
-                    metric->kind == DISTRIBUTION ? ".p99" : "", metric->help);
-            }
-        }
-    }
+    return subject->flow &&
+           (metric->kind == MEASURE || metric->kind == DISTRIBUTION) &&
+           flow_result(subject).has_failed;
 }

@@ -56,6 +56,8 @@ char *exp_resource_name(const FabResource *resource)
         return g_strdup_printf("CPU of %s", name);
     case FAB_RESOURCE_TAGS:
         return g_strdup_printf("read tags of %s", name);
+    case FAB_RESOURCE_FLIGHT:
+        return g_strdup_printf("bytes in flight of %s", name);
     case FAB_RESOURCE_BUFFER:
         return g_strdup_printf("receive buffer of %s %s", name,
                                fab_port_name(resource->port));

@@ -2,6 +2,7 @@
 #include "exp_path.h"
 
 #include "exp_build.h"
+#include "exp_failure.h"
 #include "fab_endpoint.h"
 #include "fab_root.h"
 #include "fab_route.h"
@@ -162,8 +163,15 @@ static bool probe_order(Probe *probe, const TopoTarget *from,
     }
     sim_engine_run(exp_engine(fabric));
     if (!probe->is_done || probe->status != FAB_STATUS_SC) {
-        return complain(error, "the request was answered with Unsupported "
-                               "Request, or was lost");
+        g_autofree char *places =
+            exp_failure_places(exp_fabric(fabric), PATH_FLOW);
+
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "the request failed%s",
+                    *places          ? places
+                    : probe->is_done ? ": the completion has an error"
+                                     : ": its end waits for ever");
+        return false;
     }
     return true;
 }

@@ -310,7 +310,7 @@ static bool plan_init(Plan *plan, const ExpPlanOptions *options, GError **error)
     const TopoDescription *description = plan->description;
     g_autoptr(TopoErrors) errors = topo_errors_new();
 
-    plan->points = topo_plan_points(description, errors);
+    plan->points = topo_plan_all_points(description, errors);
     if (!plan->points) {
         g_propagate_error(error, topo_errors_to_gerror(errors));
         return false;
@@ -323,6 +323,10 @@ static bool plan_init(Plan *plan, const ExpPlanOptions *options, GError **error)
             (options->point && !strstr(point->label, options->point))) {
             g_ptr_array_remove_index(plan->points, i);
         }
+    }
+    if (!topo_plan_check_changes(description, plan->points, errors)) {
+        g_propagate_error(error, topo_errors_to_gerror(errors));
+        return false;
     }
     if (plan->points->len == 0) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
@@ -425,6 +429,7 @@ static Table *plan_collect(Plan *plan, const ExpPlanOptions *options,
     add_gaps(plan, options, table);
     for (unsigned i = 0; i < plan->points->len; i++) {
         ExpPoint **runs = plan->results + i * plan->seeds;
+        bool has_failed = false;
 
         if (!is_complete(plan, i)) {
             continue;
@@ -432,9 +437,11 @@ static Table *plan_collect(Plan *plan, const ExpPlanOptions *options,
         exp_plan_table_add(table, plan->description,
                            (const ExpPoint *const *)runs, plan->seeds);
         for (unsigned j = 0; j < plan->seeds; j++) {
+            has_failed |= runs[j]->has_failed;
             cost->hops += runs[j]->hops;
             cost->events += runs[j]->events;
         }
+        cost->failed += has_failed;
         if (options->latencies) {
             exp_latency_table_add(options->latencies, plan->description,
                                   ((TopoPoint *)plan->points->pdata[i])->label,

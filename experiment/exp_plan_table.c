@@ -178,6 +178,19 @@ static int64_t half_width(const ExpPoint *const *runs, unsigned count,
                          sqrt(variance / n));
 }
 
+/* True if nothing was measured in one of the runs: a mean of the others would
+ * tell of less than was asked for. */
+static bool has_failed(const ExpPoint *const *runs, unsigned count,
+                       unsigned column)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (runs[i]->cells[column].has_failed) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Returns the spread of a column. Runs without a number, such as the latency of
  * a flow that has ended no operation, are left out. */
 static Spread spread_of(const ExpPoint *const *runs, unsigned count,
@@ -237,6 +250,15 @@ void exp_plan_table_add(Table *table, const TopoDescription *description,
             g_autofree char *text = join_texts(runs, count, i);
 
             table_set_text(table, row, i, text);
+            continue;
+        }
+        if (has_failed(runs, count, i)) {
+            table_set_failed(table, row, i);
+            for (unsigned j = 0;
+                 n_seeds(description) > 1 && j < G_N_ELEMENTS(spread_endings);
+                 j++) {
+                table_set_failed(table, row, next++);
+            }
             continue;
         }
         table_set_number(table, row, i, spread.mean);

@@ -3,14 +3,18 @@
 
 #include "exp_build.h"
 #include "exp_fabric.h"
+#include "exp_failure.h"
 #include "exp_flow.h"
 #include "exp_latency.h"
 #include "exp_metric.h"
 #include "exp_path.h"
 #include "exp_trace.h"
+#include "fab_account.h"
 #include "fab_deadlock.h"
+#include "fab_flow_observe.h"
 #include "fab_lend.h"
 #include "table.h"
+#include "topo_units.h"
 
 /* The state while one point is simulated and its columns are read. */
 typedef struct Run {
@@ -218,30 +222,47 @@ static int64_t scaled(ExpValue value, const TopoColumn *column)
     return result > G_MAXINT64 ? TABLE_NONE : (int64_t)result;
 }
 
-static ExpValue run_metric(const Run *run, const TopoColumn *column)
+/* Sets @ret_subject to what @column is about. Returns its metric. */
+static const ExpMetric *run_subject(const Run *run, const TopoColumn *column,
+                                    ExpSubject *ret_subject)
 {
-    ExpSubject subject = {
+    *ret_subject = (ExpSubject){
         .scope = column_scope(run->description, column),
         .fabric = run->fabric,
         .flows = run->flows,
         .statistic = column->statistic,
     };
-
     if (column->source == TOPO_SOURCE_FLOW) {
         const TopoFlow *flow =
             topo_find_flow(run->description, column->source_name);
 
-        subject.described = flow;
-        subject.flow = run->flows->pdata[topo_flow_index(flow)];
-        subject.path = run->paths->pdata[topo_flow_index(flow)];
-    } else if (!run->fabric) {
-        return (ExpValue){0, 0, NULL}; /* all flows are of kind path */
-    } else if (column->source == TOPO_SOURCE_ELEMENT) {
-        subject.component =
+        ret_subject->described = flow;
+        ret_subject->flow = run->flows->pdata[topo_flow_index(flow)];
+        ret_subject->path = run->paths->pdata[topo_flow_index(flow)];
+    } else if (run->fabric && column->source == TOPO_SOURCE_ELEMENT) {
+        ret_subject->component =
             fab_fabric_find(exp_fabric(run->fabric), column->source_name);
     }
-    return exp_metric_get(exp_metric_find(subject.scope, column->metric),
-                          &subject);
+    return exp_metric_find(ret_subject->scope, column->metric);
+}
+
+static ExpValue run_metric(const Run *run, const TopoColumn *column)
+{
+    ExpSubject subject;
+    const ExpMetric *metric = run_subject(run, column, &subject);
+
+    if (!run->fabric && column->source != TOPO_SOURCE_FLOW) {
+        return (ExpValue){0}; /* all flows are of kind path */
+    }
+    return exp_metric_get(metric, &subject);
+}
+
+static bool has_failed(const Run *run, const TopoColumn *column)
+{
+    ExpSubject subject;
+    const ExpMetric *metric = run_subject(run, column, &subject);
+
+    return exp_metric_has_failed(metric, &subject);
 }
 
 /* True if @column counts from the start of the simulation on. */
@@ -266,8 +287,8 @@ ExpCell exp_point_known_cell(const TopoPoint *point, const TopoColumn *column)
         const TopoAxisValue *axis = point->values[column->axis];
 
         cell.text = g_strdup(axis->label);
-        cell.number =
-            scaled((ExpValue){axis->number, axis->has_number, NULL}, column);
+        cell.number = scaled(
+            (ExpValue){.num = axis->number, .den = axis->has_number}, column);
     }
     return cell;
 }
@@ -286,7 +307,8 @@ static ExpCell run_cell(const Run *run, unsigned number)
         value.num -= g_array_index(run->warm, ExpValue, number).num;
     }
     cell.text = g_strdup(value.text);
-    cell.number = scaled(value, column);
+    cell.has_failed = has_failed(run, column);
+    cell.number = cell.has_failed ? TABLE_NONE : scaled(value, column);
     return cell;
 }
 
@@ -297,27 +319,40 @@ static ExpCell run_cell(const Run *run, unsigned number)
 static void set_stuck(const Run *run, const FabFlow *stuck, const GArray *cycle,
                       GError **error)
 {
-    SimTime now = sim_engine_now(exp_engine(run->fabric));
-    g_autofree char *steps =
-        cycle ? fab_deadlock_text(cycle)
-              : g_strdup("no event is left, but it has not ended; check that "
-                         "every receive buffer holds the largest TLP that it "
-                         "gets");
+    const FabFabric *fabric = exp_fabric(run->fabric);
+    g_autofree char *now = topo_units_format(
+        TOPO_UNIT_TIME, sim_engine_now(exp_engine(run->fabric)));
+    g_autoptr(GString) why = g_string_new(NULL);
+    bool whole;
+    g_autofree char *failures = exp_failure_note(fabric, &whole);
 
-    uint64_t lost = fab_fabric_lost(exp_fabric(run->fabric));
-    g_autofree char *losses =
-        lost ? g_strdup_printf("; %" G_GUINT64_FORMAT
-                               " TLPs were lost while links were down, found "
-                               "no space or were poisoned, and nothing sends "
-                               "them again",
-                               lost)
-             : g_strdup("");
+    if (cycle) {
+        g_autofree char *steps = fab_deadlock_text(cycle);
 
-    g_set_error(error, FAB_ERROR, FAB_ERROR_STUCK,
-                "%s%s is stuck at %" G_GINT64_FORMAT " ps: %s%s",
+        g_string_append(why, steps);
+    } else if (failures) {
+        g_string_append(why, "it waits for what was lost, and nothing sends "
+                             "that again");
+    } else {
+        FabFlowWait wait;
+
+        fab_flow_observe(stuck, &wait);
+        g_string_append_printf(
+            why,
+            "its step \"%s\"%s%s never ends, for no event is left; check that "
+            "every receive buffer holds the largest TLP that it gets",
+            wait.step, wait.device ? " of " : "",
+            wait.device ? fab_component_name(fab_endpoint_component(
+                              (FabEndpoint *)wait.device))
+                        : "");
+    }
+    if (failures) {
+        g_string_append_printf(why, "; %s", failures);
+    }
+    g_set_error(error, FAB_ERROR, FAB_ERROR_STUCK, "%s%s is stuck at %s: %s",
                 stuck ? "flow " : "",
                 stuck ? fab_flow_name(stuck) : "a part of the fabric", now,
-                steps, losses);
+                why->str);
 }
 
 /* Notes the present values of columns that count from the start on. */
@@ -381,12 +416,10 @@ static ExpExplain *run_explain(const Run *run)
     return exp_explain_new(run->profile, run->flows, run->paths, names);
 }
 
-/* Returns a note on DMA windows that were too small for the memory that devices
- * had to reach; NULL if there are none. */
-static char *run_note(const Run *run)
+/* Adds a note on DMA windows that were too small for the memory that devices
+ * had to reach. */
+static void add_no_room(const Run *run, GString *note)
 {
-    g_autoptr(GString) note = g_string_new(NULL);
-
     for (unsigned i = 0; i < run->description->lends->len; i++) {
         const TopoLend *lend = run->description->lends->pdata[i];
         FabLend *lent = fab_lend_of(
@@ -403,7 +436,42 @@ static char *run_note(const Run *run)
                 failed, failed == 1 ? "" : "s");
         }
     }
-    return note->len > 0 ? g_string_free(g_steal_pointer(&note), FALSE) : NULL;
+}
+
+/* Notes in @point what went wrong, if something did. A failure that the
+ * description asks for by `faults:` is a result. */
+static void run_note(const Run *run, ExpPoint *point)
+{
+    g_autoptr(GString) note = g_string_new(NULL);
+    bool whole;
+    g_autofree char *failures =
+        exp_failure_note(exp_fabric(run->fabric), &whole);
+
+    add_no_room(run, note);
+    if (failures) {
+        g_string_append_printf(note, "%s%s", note->len > 0 ? "; " : "",
+                               failures);
+    }
+    point->note =
+        note->len > 0 ? g_string_free(g_steal_pointer(&note), FALSE) : NULL;
+    point->has_failed = whole && run->description->faults->len == 0;
+}
+
+/* Sets an error if bytes are neither at their end, nor lost, nor on their way.
+ * That would be an error of the model, not of the description. */
+static bool run_check(const Run *run, GError **error)
+{
+    g_autofree char *wrong =
+        run->fabric ? fab_account_check(exp_fabric(run->fabric)) : NULL;
+
+    if (wrong) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_BUG,
+                    "the model does not account for all bytes, so no number of "
+                    "this point is printed: %s; this is a bug of farside, "
+                    "please report it with the description",
+                    wrong);
+    }
+    return !wrong;
 }
 
 /* Sets the seed for the given turn. A point has as many turns as its plan: if a
@@ -493,7 +561,7 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
         run.profile = fab_profile_new(exp_fabric(run.fabric),
                                       run.description->workload->warmup_ps);
     }
-    if (!run_flows(&run, error)) {
+    if (!run_flows(&run, error) || !run_check(&run, error)) {
         return NULL;
     }
     result = g_new0(ExpPoint, 1);
@@ -505,7 +573,7 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
     if (run.fabric) {
         result->hops = fab_fabric_tlp_hops(exp_fabric(run.fabric));
         result->events = sim_engine_executed(exp_engine(run.fabric));
-        result->note = run_note(&run);
+        run_note(&run, result);
     }
     if (trace) {
         result->trace = exp_trace_table_new();
@@ -516,6 +584,7 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
     }
     if (asked->explain) {
         result->explain = run_explain(&run);
+        result->explain->failure = g_strdup(result->note);
     }
     return g_steal_pointer(&result);
 }

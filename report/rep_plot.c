@@ -24,8 +24,13 @@ static void emit_head(PlotSheet *sheet, const char *terminal)
         "set key off\n"
         "set multiplot\n");
     if (sheet->plot->title != NULL) {
-        g_autofree char *title =
-            rep_gnuplot_quote_for(terminal, sheet->plot->title);
+        unsigned failed = sheet->data->n_failed;
+        g_autofree char *text =
+            failed > 0
+                ? g_strdup_printf("%s (%u value%s failed)", sheet->plot->title,
+                                  failed, failed == 1 ? "" : "s")
+                : g_strdup(sheet->plot->title);
+        g_autofree char *title = rep_gnuplot_quote_for(terminal, text);
 
         rep_gnuplot_add_title(
             sheet->script, terminal, title,

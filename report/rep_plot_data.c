@@ -209,6 +209,8 @@ static bool add_table(PlotData *data, const RepPlot *plot, const Table *table,
                         (plot->kind == REP_PLOT_LINES &&
                          table_number(table, row, columns.x) == TABLE_NONE);
 
+        data->n_failed +=
+            source == PLOT_MODEL && table_has_failed(table, row, columns.y);
         if (!is_empty &&
             !add_point(data, plot, table, row, &columns, source, error)) {
             return false;

@@ -153,22 +153,30 @@ static char *scenario_of(const Table *table, const char *name)
     return g_steal_pointer(&base);
 }
 
-/* Adds the numbers of @table to @numbers. */
-static void add_numbers(GPtrArray *numbers, const Table *table,
-                        const char *name)
+/* Adds the numbers of @table to @numbers, and to @failed (nullable) the points
+ * of which a number could not be measured. */
+static void add_numbers(GPtrArray *numbers, GPtrArray *failed,
+                        const Table *table, const char *name)
 {
     g_autofree bool *is_key = find_keys(table);
     g_autofree char *scenario = scenario_of(table, name);
 
     for (unsigned row = 0; row < table_n_rows(table); row++) {
         g_autofree char *point = point_of(table, row, is_key);
+        bool has_failed = false;
 
         for (unsigned i = 0; i < table_n_columns(table); i++) {
             RepNumber *number;
 
             if (is_key[i] || table_column_type(table, i) == TABLE_TEXT ||
-                rep_is_spread(table, table_column_name(table, i)) ||
-                table_number(table, row, i) == TABLE_NONE) {
+                rep_is_spread(table, table_column_name(table, i))) {
+                continue;
+            }
+            if (table_has_failed(table, row, i)) {
+                has_failed = true;
+                continue;
+            }
+            if (table_number(table, row, i) == TABLE_NONE) {
                 continue;
             }
             number = g_new0(RepNumber, 1);
@@ -178,6 +186,13 @@ static void add_numbers(GPtrArray *numbers, const Table *table,
             number->value = table_dup_cell(table, row, i);
             set_meaning(table, number);
             g_ptr_array_add(numbers, number);
+        }
+        if (has_failed && failed) {
+            RepNumber *number = g_new0(RepNumber, 1);
+
+            number->scenario = g_strdup(scenario);
+            number->point = g_strdup(point);
+            g_ptr_array_add(failed, number);
         }
     }
 }
@@ -238,7 +253,7 @@ GPtrArray *rep_series_read_files(char **files, GPtrArray *failed,
                         "%s is a history, not a result", *files);
             return NULL;
         }
-        add_numbers(all, table, *files);
+        add_numbers(all, failed, table, *files);
         if (failed) {
             add_failed(failed, table, *files);
         }

@@ -9,8 +9,9 @@ typedef struct Column {
     char *name;
     TableType type;
     unsigned digits;
-    GPtrArray *texts; /* of const char * into the chunk; TABLE_TEXT */
-    GArray *numbers;  /* of int64_t; the other types */
+    GPtrArray *texts;   /* of const char * into the chunk; TABLE_TEXT */
+    GArray *numbers;    /* of int64_t; the other types */
+    GHashTable *failed; /* nullable: of the rows whose number has failed */
 } Column;
 
 typedef struct Head {
@@ -34,6 +35,7 @@ static void column_free(gpointer data)
     g_free(column->name);
     g_clear_pointer(&column->texts, g_ptr_array_unref);
     g_clear_pointer(&column->numbers, g_array_unref);
+    g_clear_pointer(&column->failed, g_hash_table_unref);
     g_free(column);
 }
 
@@ -156,6 +158,25 @@ void table_set_number(Table *table, unsigned row, unsigned column,
     g_array_index(at->numbers, int64_t, row) = value;
 }
 
+void table_set_failed(Table *table, unsigned row, unsigned column)
+{
+    Column *at = column_at(table, column);
+
+    table_set_number(table, row, column, TABLE_NONE);
+    if (!at->failed) {
+        at->failed = g_hash_table_new(NULL, NULL);
+    }
+    g_hash_table_add(at->failed, GUINT_TO_POINTER(row));
+}
+
+bool table_has_failed(const Table *table, unsigned row, unsigned column)
+{
+    const Column *at = column_at(table, column);
+
+    return at->failed &&
+           g_hash_table_contains(at->failed, GUINT_TO_POINTER(row));
+}
+
 void table_append_row(Table *table, const Table *from, unsigned row)
 {
     unsigned n_columns = table_n_columns(from);
@@ -166,6 +187,8 @@ void table_append_row(Table *table, const Table *from, unsigned row)
     for (i = 0; i < n_columns; i++) {
         if (table_column_type(from, i) == TABLE_TEXT) {
             table_set_text(table, at, i, table_text(from, row, i));
+        } else if (table_has_failed(from, row, i)) {
+            table_set_failed(table, at, i);
         } else {
             table_set_number(table, at, i, table_number(from, row, i));
         }
@@ -242,6 +265,9 @@ char *table_dup_cell(const Table *table, unsigned row, unsigned column)
 {
     if (table_column_type(table, column) == TABLE_TEXT) {
         return g_strdup(table_text(table, row, column));
+    }
+    if (table_has_failed(table, row, column)) {
+        return g_strdup(TABLE_FAILED);
     }
     return table_number_print(table_number(table, row, column),
                               table_column_digits(table, column));

@@ -285,6 +285,12 @@ static bool looks_numeric(const char *text)
     return points <= 1 && c[-1] != '.';
 }
 
+/* True if @text is a cell of a column of numbers without one. */
+static bool is_no_number(const char *text)
+{
+    return *text == '\0' || strcmp(text, TABLE_FAILED) == 0;
+}
+
 /* Derives the type of a column from its cells and adds it to the table. */
 static bool add_column(const Reader *reader, const Cells *cells,
                        unsigned column, Table *table, GError **error)
@@ -297,10 +303,11 @@ static bool add_column(const Reader *reader, const Cells *cells,
     for (row = 1; !reader->only_texts && row < cells->lines->len; row++) {
         const char *text = cell_text(cells, row, column);
 
-        if (*text != '\0' && !looks_numeric(text)) {
+        if (!is_no_number(text) && !looks_numeric(text)) {
             table_add_column(table, name, TABLE_TEXT, 0);
             return true;
         }
+        /* "failed" stands for a number. */
         has_number = has_number || *text != '\0';
     }
     if (!has_number) {
@@ -312,7 +319,7 @@ static bool add_column(const Reader *reader, const Cells *cells,
         unsigned digits = 0;
         int64_t value;
 
-        if (*text != '\0' && !table_number_parse(text, &value, &digits)) {
+        if (!is_no_number(text) && !table_number_parse(text, &value, &digits)) {
             return fail(reader, g_array_index(cells->lines, unsigned, row),
                         error,
                         "column \"%s\": %.40s has too many digits, or more "
@@ -348,8 +355,14 @@ static bool fill_rows(const Reader *reader, const Cells *cells, Table *table,
                 table_set_text(table, to, column, text);
                 continue;
             }
-            if (*text != '\0' && (!table_number_parse(text, &value, &digits) ||
-                                  !table_number_scale(&value, most - digits))) {
+            if (is_no_number(text)) {
+                if (*text) {
+                    table_set_failed(table, to, column);
+                }
+                continue;
+            }
+            if (!table_number_parse(text, &value, &digits) ||
+                !table_number_scale(&value, most - digits)) {
                 return fail(reader, g_array_index(cells->lines, unsigned, row),
                             error,
                             "column \"%s\": %.40s is too large beside numbers "

@@ -113,30 +113,27 @@ static void check_overridden(const TopoDescription *description,
     }
 }
 
-static bool check_all_overridden(const TopoDescription *description,
-                                 TopoErrors *errors)
+bool topo_plan_check_changes(const TopoDescription *description,
+                             const GPtrArray *points, TopoErrors *errors)
 {
+    g_autoptr(GHashTable) seen = g_hash_table_new(NULL, NULL);
     unsigned before = topo_errors_count(errors);
     unsigned i, j;
 
-    if (description->changes->len == 0) {
-        return true;
-    }
-    for (i = 0; i < description->variants->len; i++) {
-        const TopoVariant *variant =
-            g_ptr_array_index(description->variants, i);
+    for (i = 0; description->changes->len > 0 && i < points->len; i++) {
+        const TopoPoint *point = g_ptr_array_index(points, i);
 
-        check_overridden(description, variant->changes, "variant",
-                         variant->name, errors);
-    }
-    for (i = 0; i < description->axes->len; i++) {
-        const TopoAxis *axis = g_ptr_array_index(description->axes, i);
+        if (point->variant && g_hash_table_add(seen, (void *)point->variant)) {
+            check_overridden(description, point->variant->changes, "variant",
+                             point->variant->name, errors);
+        }
+        for (j = 0; j < point->n_values; j++) {
+            const TopoAxis *axis = g_ptr_array_index(description->axes, j);
 
-        for (j = 0; j < axis->values->len; j++) {
-            const TopoAxisValue *value = g_ptr_array_index(axis->values, j);
-
-            check_overridden(description, value->changes, "axis", axis->name,
-                             errors);
+            if (g_hash_table_add(seen, (void *)point->values[j])) {
+                check_overridden(description, point->values[j]->changes, "axis",
+                                 axis->name, errors);
+            }
         }
     }
     return topo_errors_count(errors) == before;
@@ -145,13 +142,22 @@ static bool check_all_overridden(const TopoDescription *description,
 GPtrArray *topo_plan_points(const TopoDescription *description,
                             TopoErrors *errors)
 {
+    g_autoptr(GPtrArray) points = topo_plan_all_points(description, errors);
+
+    return points && topo_plan_check_changes(description, points, errors)
+               ? g_steal_pointer(&points)
+               : NULL;
+}
+
+GPtrArray *topo_plan_all_points(const TopoDescription *description,
+                                TopoErrors *errors)
+{
     g_autofree unsigned *digits = g_new0(unsigned, description->axes->len + 1);
     unsigned n_variants = MAX(description->variants->len, 1);
     GPtrArray *points;
     unsigned i;
 
-    if (!check_size(description, errors) ||
-        !check_all_overridden(description, errors)) {
+    if (!check_size(description, errors)) {
         return NULL;
     }
     points = g_ptr_array_new_with_free_func(point_free);

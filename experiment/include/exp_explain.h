@@ -27,6 +27,7 @@ typedef struct ExpExplainRow {
 /* One point explained. */
 typedef struct ExpExplain {
     char *text;    /* the bottleneck as a sentence; NULL if no fabric was run */
+    char *failure; /* what failed, and where; nullable */
     char *element; /* the name of the element that limits; NULL if none does */
     uint32_t share;
     GPtrArray *rows;  /* of ExpExplainRow */

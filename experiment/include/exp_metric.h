@@ -50,6 +50,9 @@ bool exp_metric_is_text(const ExpMetric *metric);
 /* Returns true if a statistic such as .mean or .p50 may follow the name. */
 bool exp_metric_is_distribution(const ExpMetric *metric);
 ExpValue exp_metric_get(const ExpMetric *metric, const ExpSubject *subject);
+/* True if the metric measures a flow that has wholly failed, so that its value
+ * tells nothing. */
+bool exp_metric_has_failed(const ExpMetric *metric, const ExpSubject *subject);
 
 /* Returns all names of @scope, separated by ", ". The caller frees the text. */
 char *exp_metric_names(ExpScope scope);

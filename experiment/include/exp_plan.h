@@ -19,6 +19,8 @@ typedef void (*ExpNoteFn)(void *data, const char *text);
 typedef struct ExpCost {
     unsigned points;
     unsigned resumed; /* points that the journal had */
+    unsigned failed;  /* points in which a flow has wholly failed without
+                         faults in the description */
     uint64_t hops;    /* links crossed, summed over all TLPs */
     uint64_t events;  /* events simulated */
     double seconds;

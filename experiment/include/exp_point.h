@@ -16,6 +16,7 @@
 typedef struct ExpCell {
     char *text;
     int64_t number;
+    bool has_failed; /* what the number measures has failed */
 } ExpCell;
 
 typedef struct ExpPoint {
@@ -28,6 +29,8 @@ typedef struct ExpPoint {
     GArray *latencies; /* of exp_latency_new(); NULL unless they were asked for
                         */
     char *note;        /* one line that the user should read; NULL: none */
+    bool has_failed;   /* a flow has wholly failed, and the description has no
+                          faults that may be the reason */
 } ExpPoint;
 
 /* Optional results of a point. They do not change its cells. */

@@ -113,11 +113,15 @@ void fab_waits_split(FabWaits *waits, uint32_t transaction, uint32_t part)
     fab_waits_for_transaction(waits, part);
 }
 
-/* True if credits of @cls are on their way back to @port. */
+/* True if credits of @cls are on their way back to @port, or free and will be.
+ */
 static bool is_returning(const FabPort *port, FabClass cls)
 {
     const FabCreditReturn *ret = NULL;
 
+    if (port->peer->freed_bytes[cls]) {
+        return true;
+    }
     while ((ret = fab_port_next_return(port, ret))) {
         if (fab_credit_return_class(ret) == cls) {
             return true;

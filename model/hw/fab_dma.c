@@ -29,7 +29,7 @@ static uint32_t tlp_bytes(const FabDma *dma, uint32_t most)
     return MIN(left, fits);
 }
 
-static FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
+static inline FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
 {
     FabTlp *tlp = fab_tlp_new(endpoint->component.fabric, dma->type);
 
@@ -39,14 +39,8 @@ static FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
                 (endpoint->params.id_ordering ? FAB_ATTR_IDO : 0);
     tlp->ecrc = endpoint->params.ecrc;
     tlp->flow = dma->flow;
+    tlp->metered = dma->metered;
     return tlp;
-}
-
-static inline void meter_add(const FabDma *dma, SimTime now, uint32_t bytes)
-{
-    if (dma->meter && now >= dma->meter->from) {
-        dma->meter->bytes += bytes;
-    }
 }
 
 static void queue_push(DmaQueue *queue, FabDma *dma)
@@ -196,7 +190,8 @@ static void writes_issue(FabEndpoint *endpoint)
         tlp->payload_bytes = tlp_bytes(dma, most);
         tlp->data = dma->data;
         dma->issued_bytes += tlp->payload_bytes;
-        meter_add(dma, now, tlp->payload_bytes);
+        tlp->transaction = dma->transaction;
+        fab_account_made(&endpoint->component.fabric->accounts, tlp);
         endpoint->counters.written_bytes += tlp->payload_bytes;
         if (dma->issued_bytes == dma->size_bytes) {
             queue_pop(&engine->writes);
@@ -315,6 +310,7 @@ static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
         endpoint->dma.unstarted = next->next;
         write_start(endpoint, next);
     }
+    dma->left_at = endpoint->component.ports[0]->busy_until;
     dma->done(dma);
 }
 
@@ -333,9 +329,6 @@ static void write_lost(FabEndpoint *endpoint, const FabTlp *tlp)
     }
     dma->status = FAB_STATUS_UR;
     endpoint->counters.written_bytes -= tlp->payload_bytes;
-    if (dma->meter) {
-        dma->meter->bytes -= MIN(dma->meter->bytes, tlp->payload_bytes);
-    }
 }
 
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
@@ -345,6 +338,9 @@ void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
     if (G_UNLIKELY(port->special) && tlp->type == FAB_TLP_MWR &&
         fab_port_is_down(port)) {
         write_lost(endpoint, tlp);
+    } else if (tlp->metered) {
+        fab_account_left(&endpoint->component.fabric->accounts, port, tlp,
+                         sim_engine_now(endpoint->component.engine));
     }
     if (tlp->type == FAB_TLP_MWR && endpoint->dma.leaving.head) {
         write_left(endpoint, tlp);
@@ -424,6 +420,8 @@ static void read_expire(FabEndpoint *endpoint, uint16_t tag)
     if (read->dma->status == FAB_STATUS_SC) {
         read->dma->status = FAB_STATUS_TIMED_OUT;
     }
+    fab_account_fail(&endpoint->component, read->dma->flow, true,
+                     read->dma->addr, FAB_LOSS_TIMED_OUT);
     read->dma->finished_bytes += read->left_bytes;
     read_finish(endpoint, tag);
 }
@@ -456,6 +454,7 @@ static uint32_t read_fail(FabEndpoint *endpoint, DmaRead *read,
 
     if (tlp->poisoned) {
         fab_error_report(tlp->ingress, FAB_SEVERITY_NONFATAL);
+        fab_account_lose(&endpoint->component, tlp, FAB_LOSS_POISONED);
     }
     if (read->failed != read->transaction) {
         read->failed = read->transaction;
@@ -480,7 +479,7 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
         tag >= endpoint->params.tags || !engine->tags[tag].dma ||
         fab_timeout_is_late(endpoint->component.fabric, tlp->transaction,
                             engine->tags[tag].transaction)) {
-        fab_tlp_refuse(endpoint->component.fabric, tlp, FAB_STATUS_UR,
+        fab_tlp_refuse(&endpoint->component, tlp, FAB_STATUS_UR,
                        endpoint->component.bdf);
         return;
     }
@@ -489,10 +488,11 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
     if (G_UNLIKELY(tlp->status != FAB_STATUS_SC || tlp->poisoned)) {
         bytes = read_fail(endpoint, read, tlp);
     } else {
-        meter_add(read->dma, now, bytes);
+        fab_account_arrived(endpoint->component.engine,
+                            &endpoint->component.fabric->accounts, tlp, now);
     }
     read->dma->data = tlp->data;
-    fab_port_consume(tlp, now);
+    fab_port_discard(tlp, now);
     read->left_bytes -= bytes;
     if (read->left_bytes > 0 || !endpoint->params.read_latency ||
         read->dma->is_direct) {
@@ -519,6 +519,10 @@ void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma)
     if (dma->addr >= FAB_ADDR_UNMAPPED) {
         /* The buffer could not be mapped, so it has no address. */
         dma->status = FAB_STATUS_CA;
+        dma->left_at = 0;
+        fab_account_fail(&endpoint->component, dma->flow,
+                         dma->type == FAB_TLP_MRD, dma->addr,
+                         FAB_LOSS_NO_ADDRESS);
         dma->done(dma);
         return;
     }
@@ -526,8 +530,11 @@ void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma)
     dma->issued_bytes = 0;
     dma->finished_bytes = 0;
     dma->not_before = 0;
+    dma->left_at = 0;
     queue_push(queue, dma);
     if (dma->type == FAB_TLP_MWR) {
+        dma->transaction =
+            dma->metered ? fab_transaction_new(endpoint->component.fabric) : 0;
         if (endpoint->params.writes &&
             endpoint->dma.writes_started >= endpoint->params.writes) {
             endpoint->dma.unstarted =
@@ -595,19 +602,49 @@ void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state)
     };
 }
 
+void fab_dma_flight_resource(const FabEndpoint *endpoint,
+                             FabResourceState *ret_state)
+{
+    const DmaEngine *engine = &endpoint->dma;
+    uint32_t size =
+        MAX(endpoint->params.flight_bytes / endpoint->params.read_bytes, 1);
+
+    fab_dma_resource(endpoint, ret_state);
+    ret_state->kind = FAB_RESOURCE_FLIGHT;
+    ret_state->size = size;
+    /* Reads of less than the largest size may be more than `size`. */
+    ret_state->used = has_flight_room(endpoint)
+                          ? MIN(engine->tags_used, size - 1)
+                          : MAX(engine->tags_used, size);
+}
+
+/* The place of reads without any request, while the engine makes no more. */
+static FabPlaceKind unissued_place(const FabEndpoint *endpoint)
+{
+    FabLinkState link;
+
+    if (endpoint->dma.tags_used == endpoint->dma.tags_usable ||
+        !has_flight_room(endpoint)) {
+        return FAB_PLACE_TAG;
+    }
+    fab_port_observe(endpoint->component.ports[0], &link);
+    return fab_port_queue_place(&link, FAB_CLASS_NP);
+}
+
 static void read_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
                          void *data)
 {
     const DmaEngine *engine = &endpoint->dma;
-    bool has_tag = engine->tags_used < engine->tags_usable;
+    FabPlaceKind unissued = unissued_place(endpoint);
 
     for (const FabDma *dma = engine->reads.head; dma; dma = dma->next) {
         FabDmaWaiter waiter = {.flow = dma->flow, .phase = FAB_DMA_READING};
 
         if (dma->issued_bytes == 0) {
             waiter.phase = FAB_DMA_UNISSUED;
-            waiter.place = has_tag ? FAB_PLACE_TURN : FAB_PLACE_TAG;
-            waiter.port = has_tag ? endpoint->component.ports[0] : NULL;
+            waiter.place = unissued;
+            waiter.port =
+                unissued == FAB_PLACE_TAG ? NULL : endpoint->component.ports[0];
         }
         fn(data, &waiter);
     }

@@ -28,8 +28,8 @@ static void request_receive(FabEndpoint *endpoint, FabPort *ingress,
 
     /* Bad data must not change a register (PCIe 5.0 s2.7.2.2). */
     if (fab_component_find_bar(component, tlp->addr) < 0 || tlp->poisoned) {
-        FabTlp *cpl = fab_tlp_refuse(component->fabric, tlp, FAB_STATUS_UR,
-                                     component->bdf);
+        FabTlp *cpl =
+            fab_tlp_refuse(component, tlp, FAB_STATUS_UR, component->bdf);
 
         if (cpl) {
             fab_port_send(ingress, ENDPOINT_SOURCE, cpl);
@@ -73,6 +73,10 @@ static void endpoint_resources(const FabComponent *component, FabResourceFn fn,
              });
     fab_dma_resource(endpoint, &tags);
     fn(data, &tags);
+    if (endpoint->params.flight_bytes) {
+        fab_dma_flight_resource(endpoint, &tags);
+        fn(data, &tags);
+    }
     if (endpoint->atc) {
         fn(data, &(FabResourceState){
                      .kind = FAB_RESOURCE_TRANSLATIONS,

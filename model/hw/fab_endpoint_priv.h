@@ -65,8 +65,11 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp);
 /* The write @tlp leaves the ATC, and is queued at the port next. */
 void fab_dma_leaves(FabEndpoint *endpoint, const FabTlp *tlp);
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp);
-/* For observers: the tags, and the orders that are not done. */
+/* For observers: the tags, the bytes in flight (if params.flight_bytes limits
+ * them), and the orders that are not done. */
 void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state);
+void fab_dma_flight_resource(const FabEndpoint *endpoint,
+                             FabResourceState *ret_state);
 void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
                      void *data);
 

@@ -26,6 +26,8 @@ FabFabric *fab_fabric_new(SimEngine *engine, uint64_t seed)
     fabric->engine = engine;
     fabric->seed = seed;
     fab_arena_init(&fabric->arena);
+    fabric->slabs = g_ptr_array_new();
+    fab_accounts_init(fabric);
     fabric->components = g_ptr_array_new_with_free_func(component_free);
     fabric->by_name = g_hash_table_new(g_str_hash, g_str_equal);
     return fabric;
@@ -45,6 +47,8 @@ void fab_fabric_free(FabFabric *fabric)
     fab_routes_free(fabric->routes);
     g_hash_table_unref(fabric->by_name);
     g_ptr_array_unref(fabric->components);
+    g_ptr_array_unref(fabric->slabs);
+    fab_accounts_clear(fabric);
     fab_arena_clear(&fabric->arena);
     g_free(fabric);
 }

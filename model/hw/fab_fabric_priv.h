@@ -2,6 +2,7 @@
 #ifndef FAB_FABRIC_PRIV_H
 #define FAB_FABRIC_PRIV_H
 
+#include "fab_account_priv.h"
 #include "fab_attachment.h"
 #include "fab_fabric.h"
 #include "fab_port_priv.h"
@@ -12,8 +13,10 @@ void fab_routes_free(FabRoutes *routes);
 
 struct FabFabric {
     SimEngine *engine;
-    FabTlp *pool;   /* free TLPs */
-    FabArena arena; /* of ports and TLPs */
+    FabTlp *pool;     /* free TLPs */
+    GPtrArray *slabs; /* of FAB_SLAB_TLPS TLPs each */
+    FabArena arena;   /* of ports and TLPs */
+    FabAccounts accounts;
     uint64_t alive;
     uint64_t unsupported;
     uint64_t dropped;      /* TLPs that overran a buffer, and poisoned writes */
@@ -32,6 +35,7 @@ struct FabFabric {
 };
 
 /* fab_tlp.c: the pool grows in slabs, and never shrinks. */
+#define FAB_SLAB_TLPS 256
 void fab_tlp_pool_grow(FabFabric *fabric);
 
 /* Makes a TLP of @type; all other members are 0. */
@@ -58,7 +62,8 @@ static inline void fab_tlp_free(FabFabric *fabric, FabTlp *tlp)
     fabric->alive--;
 }
 
-/* The number of a new non-posted request, for FabTlp.transaction; never 0. */
+/* The number of a new non-posted request or metered write, for
+ * FabTlp.transaction; never 0. */
 static inline uint32_t fab_transaction_new(FabFabric *fabric)
 {
     if (++fabric->transactions == 0) {
@@ -100,13 +105,18 @@ void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,
                     uint32_t most, uint32_t rcb_bytes, bool ecrc);
 
 /*
- * Consumes @request, which nothing claims, and counts it as unsupported.
+ * Ends the life of @request, which fails at @component, and counts it as
+ * unsupported.
  * Returns the completion with @status for a non-posted request; the caller
  * sends it. Returns NULL for a posted request and for an Unexpected Completion
  * (PCIe 5.0 s2.3.1, s2.3.2).
  */
-FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
-                       FabBdf completer_id);
+FabTlp *fab_tlp_refuse(const FabComponent *component, FabTlp *request,
+                       FabStatus status, FabBdf completer_id);
+/* The same for a cause that @status does not tell. */
+FabTlp *fab_tlp_refuse_for(const FabComponent *component, FabTlp *request,
+                           FabStatus status, FabBdf completer_id,
+                           FabLossCause cause);
 
 /* Assigns bus numbers, BARs and bridge ranges of the hierarchy below @root, a
  * FAB_KIND_ROOT component. See fab_enumerate_with() for the errors. */

@@ -252,12 +252,6 @@ static bool is_over(const FabPort *ingress, const Overflow *overflow,
              overflow->lost_header[cls];
     data = all->data[cls] - fab_credit_sum_data(ingress->granted[cls]) -
            fab_credit_sum_data(ingress->freed[cls]) - overflow->lost_data[cls];
-    for (const FabTlp *on = ingress->peer->flight.head; on; on = on->next) {
-        if (on->cls == cls && on->link_epoch == ingress->link_epoch) {
-            header--;
-            data -= fab_tlp_data_credits(on);
-        }
-    }
     return (all->header[cls] != FAB_CREDITS_INFINITE &&
             header > overflow->space.header[cls]) ||
            (all->data[cls] != FAB_CREDITS_INFINITE &&
@@ -277,6 +271,7 @@ bool fab_fault_drops(FabPort *ingress, FabTlp *tlp)
         ingress->counters.receiver_overflows++;
         ingress->owner->fabric->dropped++;
         fab_error_report(ingress, FAB_SEVERITY_FATAL);
+        fab_account_lose(ingress->owner, tlp, FAB_LOSS_OVERFLOW);
         fab_tlp_free(ingress->owner->fabric, tlp);
         return true;
     }

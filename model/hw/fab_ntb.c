@@ -100,13 +100,16 @@ static void translate(FabNtb *ntb, const FabNtbEntry *entry, FabTlp *tlp)
 
     ntb->counters.translated++;
     tlp->addr = entry->target + (tlp->addr & mask);
+    /* The translation was of the own host's agent; the address is another
+     * one now, which only the IOMMU of the next host may judge. */
+    tlp->at = FAB_AT_UNTRANSLATED;
 }
 
 static void refuse(FabNtb *ntb, FabTlp *tlp)
 {
     FabPort *ingress = tlp->ingress;
-    FabTlp *cpl = fab_tlp_refuse(ntb->component.fabric, tlp, FAB_STATUS_UR,
-                                 ntb->component.bdf);
+    FabTlp *cpl =
+        fab_tlp_refuse(&ntb->component, tlp, FAB_STATUS_UR, ntb->component.bdf);
 
     if (!cpl) {
         return;
@@ -121,8 +124,11 @@ static void refuse(FabNtb *ntb, FabTlp *tlp)
 /* Takes a request from the host. It must hit a mapped entry of the window. */
 static void receive_request(FabNtb *ntb, FabTlp *tlp)
 {
+    /* An adapter is no Translation Agent (PCIe 5.0 s10.2.2). */
     const FabNtbEntry *entry =
-        hits_window(ntb, tlp) ? find_entry(ntb, tlp) : NULL;
+        hits_window(ntb, tlp) && G_LIKELY(tlp->at != FAB_AT_REQUEST)
+            ? find_entry(ntb, tlp)
+            : NULL;
 
     if (entry && !is_known(ntb, tlp->requester_id)) {
         ntb->counters.unknown_requester++;
@@ -199,8 +205,7 @@ static void proxy_send(FabNtb *ntb, FabTlp *tlp)
 /* Unexpected Completion: dropped (PCIe 5.0 s2.3.2). */
 static void completion_drop(FabNtb *ntb, FabTlp *tlp)
 {
-    fab_tlp_refuse(ntb->component.fabric, tlp, FAB_STATUS_UR,
-                   ntb->component.bdf);
+    fab_tlp_refuse(&ntb->component, tlp, FAB_STATUS_UR, ntb->component.bdf);
 }
 
 static void proxy_free(FabNtb *ntb, uint16_t tag)

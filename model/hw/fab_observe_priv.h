@@ -55,6 +55,9 @@ static inline uint64_t fab_observed_bytes(const FabTlp *tlp)
                : MAX(tlp->payload_bytes, tlp->request_bytes);
 }
 
+/* fab_port_observe.c: the place of a TLP of @cls that is queued at a port, or
+ * would be, and may leave. @link is the state of the port. */
+FabPlaceKind fab_port_queue_place(const FabLinkState *link, FabClass cls);
 /* fab_port_observe.c: reports the TLPs in the queues of @port and in flight
  * from it. */
 void fab_port_waiters(const FabPort *port, const FabObserver *observer);

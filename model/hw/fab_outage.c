@@ -32,6 +32,9 @@ void fab_outage_drop(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
     counters->wire_sent_bytes -= FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
     counters->busy_ps -= end - start;
     tlp->hops--;
+    if (tlp->cls == FAB_CLASS_P && port->owner->kind == FAB_KIND_ENDPOINT) {
+        tlp->transaction = 0; /* the device knows, and lets its order fail */
+    }
     tlp->ingress = port;
     tlp->link_epoch = port->link_epoch - 1;
     tlp->tail_at = end;
@@ -57,6 +60,7 @@ void fab_outage_lose(FabPort *port, FabTlp *tlp)
 {
     port->counters.lost_tlps++;
     trace_lost(port, tlp);
+    fab_account_lose(port->owner, tlp, FAB_LOSS_LINK_DOWN);
     fab_tlp_free(port->owner->fabric, tlp);
 }
 
@@ -64,9 +68,9 @@ void fab_outage_lose(FabPort *port, FabTlp *tlp)
 static void complete(FabPort *port, FabTlp *tlp, SimTime now)
 {
     FabComponent *owner = port->owner;
-    FabTlp *cpl =
-        fab_tlp_refuse(owner->fabric, tlp, fab_dpc_status(port),
-                       port->has_bridge ? port->bridge.bdf : owner->bdf);
+    FabTlp *cpl = fab_tlp_refuse_for(
+        owner, tlp, fab_dpc_status(port),
+        port->has_bridge ? port->bridge.bdf : owner->bdf, FAB_LOSS_LINK_DOWN);
 
     cpl->ingress = port;
     cpl->link_epoch = port->link_epoch - 1;

@@ -6,8 +6,9 @@
 #include "fab_outage.h"
 #include "fab_replay.h"
 
-/* Largest operand of a non-posted request with data: CAS of 128 bits. */
-#define NP_DATA_CREDITS 2
+/* Longest time between two UpdateFCs of a class (PCIe 5.0 s2.6.1.2). It is the
+ * only limit for a receiver with params.collect_bytes. */
+#define UPDATE_TIME (30 * SIM_US)
 
 /* ---- The wire -------------------------------------------------------- */
 
@@ -53,14 +54,20 @@ static SimTime overhead_time(FabPort *port, SimTime now)
 
 /* ---- Credits --------------------------------------------------------- */
 
-static inline void credits_consume(FabPort *port, FabPort *peer,
-                                   const FabTlp *tlp)
+static inline void credits_consume(FabPort *port, const FabTlp *tlp)
 {
-    FabCreditSum credits =
+    port->credits[tlp->cls] -=
         fab_credit_sum_of(port->infinite[tlp->cls], tlp->data_credits);
+}
 
-    port->credits[tlp->cls] -= credits;
-    peer->granted[tlp->cls] -= credits;
+/* The receiver counts @tlp, which has come in at @ingress (CREDITS_RECEIVED,
+ * PCIe 5.0 s2.6.1.2). A TLP from before the link was down holds no credits. */
+static inline void credits_receive(FabPort *ingress, const FabTlp *tlp)
+{
+    if (G_LIKELY(tlp->link_epoch == ingress->link_epoch)) {
+        ingress->granted[tlp->cls] -= fab_credit_sum_of(
+            ingress->grants_infinite[tlp->cls], tlp->data_credits);
+    }
 }
 
 static G_GNUC_NO_INLINE void returns_take(FabPort *port, SimTime now)
@@ -139,16 +146,12 @@ void fab_port_wake_at(FabPort *port, SimTime time)
     wake_at(port, time);
 }
 
-/* Sends an UpdateFC with @credits, which become free at @time. */
-static inline void update_send(FabPort *ingress, FabClass cls,
-                               FabCreditSum credits, SimTime time)
+/* Sends an UpdateFC with @credits, which leaves at @time. */
+static inline void update_send_at(FabPort *ingress, FabClass cls,
+                                  FabCreditSum credits, SimTime time)
 {
     FabPort *sender = ingress->peer;
 
-    time += ingress->params.credit_latency;
-    if (time < ingress->busy_until) { /* a TLP is on the wire */
-        time = ingress->busy_until;
-    }
     if (ingress->dllp != FAB_DLLP_FREE) {
         ingress->dllp_owed += wire_time(ingress, FAB_DLLP_BYTES);
         ingress->counters.dllps_sent++;
@@ -165,13 +168,78 @@ static inline void update_send(FabPort *ingress, FabClass cls,
     }
 }
 
-void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time)
+/* Sends an UpdateFC with @credits, which become free at @time, now or later. */
+static inline void update_send(FabPort *ingress, FabClass cls,
+                               FabCreditSum credits, SimTime time)
+{
+    time += ingress->params.credit_latency;
+    if (time < ingress->busy_until) { /* a TLP is on the wire */
+        time = ingress->busy_until;
+    }
+    update_send_at(ingress, cls, credits, time);
+}
+
+/* Returns the freed credits of @cls, which are then kept no longer. */
+static FabCreditSum freed_take(FabPort *ingress, FabClass cls)
 {
     FabCreditSum credits = ingress->freed[cls];
 
     ingress->freed[cls] = 0;
     ingress->freed_bytes[cls] = 0;
-    update_send(ingress, cls, credits, time);
+    return credits;
+}
+
+void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time)
+{
+    update_send(ingress, cls, freed_take(ingress, cls), time);
+}
+
+/* When the UpdateFC for the freed credits of @cls is due. */
+static inline SimTime update_due(const FabPort *ingress, FabClass cls)
+{
+    return ingress->freed_since[cls] +
+           (G_UNLIKELY(ingress->collects) ? UPDATE_TIME : ingress->dllp_limit);
+}
+
+/*
+ * Sends the UpdateFC for the freed credits of @cls when it is due. That may
+ * have been before @now, because a port has no timer for it: nobody has asked
+ * for these credits since. The wire was free then, as far as is still known.
+ * The ring takes no record of the past, so the UpdateFC is on its way at least
+ * until
+ * @now.
+ */
+static G_GNUC_NO_INLINE void update_send_due(FabPort *ingress, FabClass cls,
+                                             SimTime now)
+{
+    SimTime due = update_due(ingress, cls);
+    SimTime start = due + ingress->params.credit_latency;
+
+    if (start >= now) {
+        fab_port_update_fc(ingress, cls, due);
+        return;
+    }
+    start = MAX(start, now - ingress->dllp_time - ingress->propagation);
+    update_send_at(ingress, cls, freed_take(ingress, cls), start);
+}
+
+/* Sends the UpdateFCs of @ingress that are due by @now. Returns when the next
+ * one is due, or SIM_TIME_NONE. */
+static SimTime updates_send_due(FabPort *ingress, SimTime now)
+{
+    SimTime next = SIM_TIME_NONE;
+
+    for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+        if (!ingress->freed_bytes[cls]) {
+            continue;
+        }
+        if (update_due(ingress, cls) <= now) {
+            update_send_due(ingress, cls, now);
+        } else {
+            next = MIN(next, update_due(ingress, cls));
+        }
+    }
+    return next;
 }
 
 /* Time of @tlp on the wire to or from @port. */
@@ -180,45 +248,63 @@ static inline SimTime tlp_time(const FabPort *port, const FabTlp *tlp)
     return wire_time(port, tlp->wire_bytes) / FAB_PS_FRACTION;
 }
 
-/* Returns whether freed credits of @cls have waited as long as they may. */
-static inline bool is_update_due(const FabPort *ingress, FabClass cls,
-                                 SimTime time)
+/* Returns whether PCIe 5.0 s2.6.1.2 asks for an UpdateFC at once when credits
+ * of @cls become free: the TLPs that have come in took all of them, or leave
+ * less data credits than the largest payload needs. */
+static inline bool is_update_urgent(const FabPort *ingress, FabClass cls)
 {
-    return G_UNLIKELY(ingress->collects)
-               ? ingress->freed_bytes[cls] >= ingress->params.collect_bytes
-               : time - ingress->freed_since[cls] >= ingress->dllp_limit;
+    unsigned infinite = ingress->grants_infinite[cls];
+    FabCreditSum left = ingress->granted[cls];
+    uint32_t least = cls == FAB_CLASS_NP ? 1 : ingress->mps_bytes / 16;
+
+    return (!(infinite & FAB_INFINITE_HEADER) &&
+            fab_credit_sum_header(left) == 0) ||
+           (!(infinite & FAB_INFINITE_DATA) &&
+            fab_credit_sum_data(left) < least);
 }
 
-/* Keeps the credits of @tlp under FAB_DLLP_SPEC, until an UpdateFC is due or
- * the sender may run out of them. */
+/* Returns whether the UpdateFC for the freed credits of the class of @tlp need
+ * not wait for more: those of the next TLP of this size would come too late. */
+static inline bool is_update_full(const FabPort *ingress, const FabTlp *tlp,
+                                  SimTime time)
+{
+    return G_UNLIKELY(ingress->collects)
+               ? ingress->freed_bytes[tlp->cls] >= ingress->params.collect_bytes
+               : time + tlp_time(ingress, tlp) >= update_due(ingress, tlp->cls);
+}
+
+/*
+ * Keeps the credits of @tlp, freed at @time, under FAB_DLLP_SPEC. Their
+ * UpdateFC leaves no later than the limit after the first of them was freed
+ * (PCIe 5.0 s2.6.1.2). A sender that waits comes for it at that time; see
+ * credits_await().
+ */
 static void credits_gather(FabPort *ingress, const FabTlp *tlp, SimTime time)
 {
     FabClass cls = tlp->cls;
-    unsigned infinite = ingress->grants_infinite[cls];
-    uint32_t most;
+    bool is_first;
 
     /* A TLP that leaves through a slow egress can free its place later than a
      * TLP that came in after it. The two need separate UpdateFCs, so that none
      * is sent too early. */
-    if (G_UNLIKELY(time < ingress->freed_at[cls] &&
-                   ingress->freed_bytes[cls])) {
-        fab_port_update_fc(ingress, cls, ingress->freed_at[cls]);
+    if (ingress->freed_bytes[cls] &&
+        (time < ingress->freed_at[cls] || time > update_due(ingress, cls))) {
+        update_send_due(ingress, cls, sim_engine_now(ingress->owner->engine));
+    }
+    is_first = ingress->freed_bytes[cls] == 0;
+    if (is_first) {
+        ingress->freed_since[cls] = time;
     }
     ingress->freed_at[cls] = time;
-    ingress->freed[cls] += fab_credit_sum_of(infinite, tlp->data_credits);
-    if (ingress->freed_bytes[cls] == 0) {
-        ingress->freed_since[cls] = time - tlp_time(ingress, tlp);
-    }
+    ingress->freed[cls] +=
+        fab_credit_sum_of(ingress->grants_infinite[cls], tlp->data_credits);
     ingress->freed_bytes[cls] += tlp->wire_bytes;
-    most = cls == FAB_CLASS_NP ? NP_DATA_CREDITS : ingress->mps_bytes / 16;
-    /* A sender that may run out of credits gets an UpdateFC at once (PCIe 5.0
-     * s2.6.1.2). */
-    if (is_update_due(ingress, cls, time) ||
-        (!(infinite & FAB_INFINITE_HEADER) &&
-         fab_credit_sum_header(ingress->granted[cls]) < 2) ||
-        (!(infinite & FAB_INFINITE_DATA) &&
-         fab_credit_sum_data(ingress->granted[cls]) < 2 * most)) {
+    if (is_update_urgent(ingress, cls) || is_update_full(ingress, tlp, time)) {
         fab_port_update_fc(ingress, cls, time);
+    }
+    if (is_first && ingress->freed_bytes[cls] && ingress->peer->waiting) {
+        wake_at(ingress->peer,
+                MAX(update_due(ingress, cls), ingress->peer->busy_until));
     }
 }
 
@@ -245,7 +331,7 @@ void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
     release(ingress, tlp, time);
 }
 
-void fab_port_consume(FabTlp *tlp, SimTime time)
+static inline void discard(FabTlp *tlp, SimTime time)
 {
     FabPort *ingress = tlp->ingress;
 
@@ -254,6 +340,20 @@ void fab_port_consume(FabTlp *tlp, SimTime time)
     }
     release(ingress, tlp, time);
     fab_tlp_free(ingress->owner->fabric, tlp);
+}
+
+void fab_port_discard(FabTlp *tlp, SimTime time)
+{
+    discard(tlp, time);
+}
+
+void fab_port_consume(FabTlp *tlp, SimTime time)
+{
+    const FabComponent *owner = tlp->ingress->owner;
+
+    fab_account_arrived(owner->engine, &owner->fabric->accounts, tlp,
+                        sim_engine_now(owner->engine));
+    discard(tlp, time);
 }
 
 /* The receiver at @ingress owes an Ack for a TLP that was sent from @start to
@@ -284,6 +384,15 @@ static SimTime service_time(const FabService *service, const FabTlp *tlp)
     uint32_t beats = (bytes + service->beat_bytes - 1) / service->beat_bytes;
 
     return (beats + service->gap_beats) * service->beat_ps;
+}
+
+SimTime fab_port_tlp_time(const FabPort *port, const FabTlp *tlp)
+{
+    SimTime time = tlp_time(port, tlp);
+
+    return port->has_service
+               ? MAX(time, service_time(&port->params.service, tlp))
+               : time;
 }
 
 static void trace_link(FabPort *port, const FabTlp *tlp, SimTime start,
@@ -390,12 +499,17 @@ static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     time = wire / FAB_PS_FRACTION;
     port->time_carry = wire % FAB_PS_FRACTION;
     if (port->has_service) {
-        time = MAX(time, service_time(&port->params.service, tlp));
+        SimTime service = service_time(&port->params.service, tlp);
+
+        if (service > time) {
+            port->counters.service_ps += service - time;
+            time = service;
+        }
     }
     end = start + time;
     port->busy_until = end;
 
-    credits_consume(port, peer, tlp);
+    credits_consume(port, tlp);
     if (tlp->ingress) {
         release(tlp->ingress, tlp, end);
     }
@@ -419,19 +533,20 @@ static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     }
 }
 
-/* A TLP lacks credits: waits for the first that come back. Another TLP may
- * leave at @wake. */
+/* A TLP lacks credits: waits for the first that come back, or for the time at
+ * which the receiver has to send some. Another TLP may leave at @wake. */
 static void credits_await(FabPort *port, SimTime now, SimTime wake)
 {
-    SimTime back = fab_port_return(port, port->returns_head)->time;
-
     if (!port->waiting) {
         port->waiting = true;
         port->waiting_since = now;
     }
-    wake = MIN(wake, back);
+    if (port->peer->dllp == FAB_DLLP_SPEC) {
+        wake = MIN(wake, updates_send_due(port->peer, now));
+    }
+    wake = MIN(wake, fab_port_return(port, port->returns_head)->time);
     if (wake != SIM_TIME_NONE) {
-        wake_at(port, wake);
+        wake_at(port, MAX(wake, now));
     }
 }
 
@@ -475,6 +590,10 @@ static G_GNUC_NO_INLINE void port_try_send(FabPort *port, SimTime now)
     }
     if (!port->active) {
         return;
+    }
+    if (G_UNLIKELY(port->starved) && port->peer->dllp == FAB_DLLP_SPEC) {
+        /* TLPs of other classes may leave, so it did not wait for credits. */
+        updates_send_due(port->peer, now);
     }
     credits_collect(port, now);
     if (!fab_port_has_one_queue(port)) {
@@ -570,6 +689,7 @@ static void port_arrive_event(SimEvent *event)
     if (port->flight.head) {
         sim_event_schedule(event, port->flight.head->arrive_at);
     }
+    credits_receive(peer, tlp);
     peer->owner->ops->receive(peer->owner, peer, tlp);
 }
 
@@ -583,6 +703,7 @@ static void port_arrive_checked_event(SimEvent *event)
     if (port->flight.head) {
         sim_event_schedule(event, port->flight.head->arrive_at);
     }
+    credits_receive(peer, tlp);
     if (!fab_fault_drops(peer, tlp)) {
         peer->owner->ops->receive(peer->owner, peer, tlp);
     }

@@ -80,20 +80,23 @@ void fab_port_observe(const FabPort *port, FabLinkState *ret_state)
     };
 }
 
-/* The place of a queued TLP of @cls that may leave. */
-static FabPlaceKind queue_place(uint32_t lacks, FabClass cls)
+FabPlaceKind fab_port_queue_place(const FabLinkState *link, FabClass cls)
 {
-    if (fab_credits_lack_class(lacks, cls)) {
+    if (fab_credits_lack_class(link->lacks, cls)) {
         return FAB_PLACE_CREDITS;
     }
-    return fab_credits_lack_class(lacks, FAB_CLASS_P) ? FAB_PLACE_ORDER
-                                                      : FAB_PLACE_TURN;
+    if (fab_credits_lack_class(link->lacks, FAB_CLASS_P)) {
+        return FAB_PLACE_ORDER;
+    }
+    /* A TLP that waits for nothing leaves now. */
+    return link->is_sending ? FAB_PLACE_TURN : FAB_PLACE_SERIAL;
 }
 
 static void queue_waiters(const FabPort *port, const FabObserver *observer)
 {
-    uint32_t lacks = port->active ? lacking(port, observer->now) : 0;
+    FabLinkState link;
 
+    fab_port_observe(port, &link);
     for (uint64_t left = port->active; left; left &= left - 1) {
         const FabSource *source = &port->sources[__builtin_ctzll(left)];
 
@@ -103,8 +106,8 @@ static void queue_waiters(const FabPort *port, const FabObserver *observer)
                 if (tlp->ready_at > observer->now) {
                     fab_observer_tlp(observer, tlp, FAB_PLACE_TRANSIT, NULL);
                 } else {
-                    fab_observer_tlp(observer, tlp, queue_place(lacks, cls),
-                                     port);
+                    fab_observer_tlp(observer, tlp,
+                                     fab_port_queue_place(&link, cls), port);
                 }
             }
         }
@@ -145,9 +148,12 @@ void fab_port_waiters(const FabPort *port, const FabObserver *observer)
     }
 }
 
-SimTime fab_port_wire_time(const FabPort *port, uint64_t bytes)
+bool fab_port_is_degraded(const FabPort *port)
 {
-    return bytes * (uint64_t)port->byte_time / FAB_PS_FRACTION;
+    const FabPortParams *a = &port->params, *b = &port->peer->params;
+
+    return port->speed < MIN(a->max_speed, b->max_speed) ||
+           port->width < MIN(a->max_width, b->max_width);
 }
 
 SimTime fab_port_dllp_owed(const FabPort *port)

@@ -58,7 +58,7 @@ typedef struct FabSource {
  */
 struct FabPort {
     /* Receive side. Credits that are granted to the sender, or on their way to
-     * it, and not used. */
+     * it, and that no TLP which has come in took. */
     _Alignas(FAB_CACHE_LINE) FabCreditSum granted[FAB_CLASSES];
     /* Freed credits for which no UpdateFC is sent yet. */
     FabCreditSum freed[FAB_CLASSES];
@@ -67,8 +67,7 @@ struct FabPort {
                            with another one hold no credits of the link */
     uint8_t grants_infinite[FAB_CLASSES]; /* `infinite` of the peer */
 
-    /* The begin of the first of the freed TLPs, and the time of the last one.
-     */
+    /* When the first and the last of the freed TLPs left the buffer. */
     _Alignas(FAB_CACHE_LINE) SimTime freed_since[FAB_CLASSES];
     SimTime freed_at[FAB_CLASSES];
     SimTime ack_since;   /* begin of the first TLP that lacks an Ack */
@@ -290,9 +289,14 @@ static inline uint32_t fab_port_queued(const FabPort *port, unsigned source,
 void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time);
 
 /* Ends the life of @tlp: frees its place in the receive buffer of tlp->ingress
- * at
- * @time, and gives the TLP back to the pool. */
+ * at @time, and gives the TLP back to the pool. Its payload is accounted for.
+ */
+void fab_port_discard(FabTlp *tlp, SimTime time);
+/* The same for a TLP whose payload has arrived where it is used. */
 void fab_port_consume(FabTlp *tlp, SimTime time);
+
+/* Time that @tlp takes to leave through @port. */
+SimTime fab_port_tlp_time(const FabPort *port, const FabTlp *tlp);
 
 static inline bool fab_port_has_credits(const FabPort *port, const FabTlp *tlp)
 {

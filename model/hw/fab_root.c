@@ -81,12 +81,32 @@ FabPort *fab_root_route(FabRoot *root, FabBusAddr addr)
     return NULL;
 }
 
+/* A page without memory or BARs. */
+#define FAULT_PAGE (UINT64_MAX & ~0xfffull)
+
+/* A faulting request keeps its place in the order, and dispatch() refuses it.
+ * Until then its address, @addr, is in tlp->data. Its offset in the page stays,
+ * because the number of DWs depends on it. */
+static void fault(FabTlp *tlp, FabBusAddr addr)
+{
+    tlp->data = addr;
+    tlp->addr = FAULT_PAGE | (addr & 0xfff);
+}
+
 static void refuse(FabRoot *root, FabTlp *tlp)
 {
     FabPort *port = tlp->ingress;
-    FabTlp *cpl =
-        fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR, ROOT_BDF);
+    FabLossCause cause = FAB_LOSS_UNSUPPORTED;
+    FabTlp *cpl;
 
+    if (tlp->poisoned) {
+        cause = FAB_LOSS_POISONED;
+    } else if (root->iommu && tlp->addr >= FAULT_PAGE) {
+        cause = tlp->at ? FAB_LOSS_BLOCKED : FAB_LOSS_NOT_MAPPED;
+        tlp->addr = tlp->data;
+    }
+    cpl = fab_tlp_refuse_for(&root->component, tlp, FAB_STATUS_UR, ROOT_BDF,
+                             cause);
     if (cpl) {
         fab_port_send(port, fab_root_host_source(root), cpl);
     }
@@ -118,7 +138,7 @@ static void completion_dispatch(FabRoot *root, FabTlp *tlp)
             return;
         }
     }
-    fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR, ROOT_BDF);
+    fab_tlp_refuse(&root->component, tlp, FAB_STATUS_UR, ROOT_BDF);
 }
 
 /* Dispatches @tlp, which has a host address. All TLPs that it must not pass
@@ -218,21 +238,19 @@ static void translated(FabRoot *root, FabTlp *tlp)
     }
 }
 
-/* A page without memory or BARs. */
-#define FAULT_PAGE (UINT64_MAX & ~0xfffull)
-
 static void translate_done(void *owner, FabTlp *tlp, FabBusAddr phys,
-                           bool fault)
+                           bool faults)
 {
     if (G_UNLIKELY(tlp->at == FAB_AT_REQUEST)) { /* tlp->data is the answer */
         tlp->addr &= (UINT64_C(1) << FAB_DEVICE_ADDR_BITS) - 1;
         translated(owner, tlp);
         return;
     }
-    /* A faulting request keeps its place in the order, and dispatch() refuses
-     * it. Its offset in the page stays, because the number of DWs depends on
-     * it. */
-    tlp->addr = fault ? FAULT_PAGE | (tlp->addr & 0xfff) : phys;
+    if (faults) { /* the bits above an address are the domain's */
+        fault(tlp, tlp->addr & ((UINT64_C(1) << FAB_DEVICE_ADDR_BITS) - 1));
+    } else {
+        tlp->addr = phys;
+    }
     translated(owner, tlp);
 }
 
@@ -249,8 +267,9 @@ static void request_receive(FabRoot *root, FabTlp *tlp)
     }
     if (G_UNLIKELY(tlp->at) && !fab_root_ats_is_on(root, tlp->requester_id)) {
         root->counters.ats_blocked++;
-        tlp->at = FAB_AT_UNTRANSLATED;
-        translate_done(root, tlp, 0, true);
+        tlp->at = FAB_AT_TRANSLATED; /* a Translation Request gets no answer */
+        fault(tlp, tlp->addr);
+        translated(root, tlp);
         return;
     }
     if (tlp->at == FAB_AT_TRANSLATED || tlp->type == FAB_TLP_MSG) {
@@ -258,7 +277,8 @@ static void request_receive(FabRoot *root, FabTlp *tlp)
         return;
     }
     if (tlp->addr >> FAB_DEVICE_ADDR_BITS) {
-        translate_done(root, tlp, 0, true);
+        fault(tlp, tlp->addr);
+        translated(root, tlp);
         return;
     }
     if (root->domain_of) {
@@ -329,6 +349,10 @@ static void host_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
 
+    if (tlp->metered) {
+        fab_account_left(&root->component.fabric->accounts, port, tlp,
+                         sim_engine_now(root->component.engine));
+    }
     fab_root_cpu_drained(root, port);
     if (root->ingress[port->index].reads.head) {
         reads_begin(root);

@@ -93,6 +93,7 @@ static void message_send(FabRoot *root, Device *device,
     tlp->completer_id = device->id;
     tlp->tag = itag;
     tlp->data = message_range(invalidation);
+    fab_account_made(&root->component.fabric->accounts, tlp);
     for (unsigned i = 0; i < root->ports; i++) {
         FabPort *port = root->component.ports[i];
         unsigned bus = FAB_BDF_BUS(device->id);

@@ -79,10 +79,14 @@ static void write_send(FabRoot *root, FabPort *port, const CpuWrite *write)
     tlp->data = write->data;
     tlp->requester_id = root->component.bdf;
     tlp->flow = write->flow;
+    tlp->metered = fab_account_meters_cpu(fabric, write->flow);
+    tlp->transaction = tlp->metered ? fab_transaction_new(fabric) : 0;
+    fab_account_made(&fabric->accounts, tlp);
     if (port) {
         transit_begin(root, tlp);
     } else {
-        fab_tlp_refuse(fabric, tlp, FAB_STATUS_UR, root->component.bdf);
+        fab_tlp_refuse(&root->component, tlp, FAB_STATUS_UR,
+                       root->component.bdf);
     }
 }
 
@@ -232,6 +236,8 @@ static void read_send(FabRoot *root, uint16_t number)
         tlp->tag = number;
         tlp->transaction = fab_transaction_new(root->component.fabric);
         tlp->flow = read->flow;
+        tlp->metered =
+            fab_account_meters_cpu(root->component.fabric, read->flow);
         read->due = SIM_TIME_NONE;
         read->transaction = tlp->transaction;
         read->deadline =
@@ -240,6 +246,8 @@ static void read_send(FabRoot *root, uint16_t number)
         return;
     } else {
         root->component.fabric->unsupported++;
+        fab_account_fail(&root->component, read->flow, true, read->addr,
+                         FAB_LOSS_UNSUPPORTED);
         read->due = now;
         read->status = FAB_STATUS_UR;
     }
@@ -323,6 +331,8 @@ static void cpu_timeout_event(SimEvent *event)
             continue;
         }
         fab_timeout_count(fab_root_route(root, read->addr));
+        fab_account_fail(&root->component, read->flow, true, read->addr,
+                         FAB_LOSS_TIMED_OUT);
         read->status = FAB_STATUS_TIMED_OUT;
         read->due = event->time;
         read_schedule(root, read);
@@ -390,13 +400,17 @@ void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
     if (!read || !read->in_use || read->due != SIM_TIME_NONE ||
         fab_timeout_is_late(root->component.fabric, tlp->transaction,
                             read->transaction)) {
-        fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR,
+        fab_tlp_refuse(&root->component, tlp, FAB_STATUS_UR,
                        root->component.bdf);
         return;
     }
     if (G_UNLIKELY(tlp->poisoned)) {
         read->status = FAB_STATUS_POISONED;
         fab_error_report(tlp->ingress, FAB_SEVERITY_NONFATAL);
+        fab_account_lose(&root->component, tlp, FAB_LOSS_POISONED);
+    } else {
+        fab_account_arrived(root->component.engine,
+                            &root->component.fabric->accounts, tlp, now);
     }
     if (fab_tlp_is_last_completion(tlp)) {
         if (read->status == FAB_STATUS_SC) {
@@ -408,7 +422,7 @@ void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
                         root->ingress[tlp->ingress->index].visible_at);
         read_schedule(root, read);
     }
-    fab_port_consume(tlp, now);
+    fab_port_discard(tlp, now);
 }
 
 void fab_root_use_cores(FabRoot *root, uint32_t cores)
@@ -417,6 +431,11 @@ void fab_root_use_cores(FabRoot *root, uint32_t cores)
     root->cpu_queue =
         ROOT_QUEUE_TLPS + root->cores * root->params.transit /
                               MAX(root->params.cpu.mmio_write, SIM_NS);
+}
+
+void fab_root_core_stores(FabRoot *root, bool begins)
+{
+    root->cores_storing += begins ? 1 : -1;
 }
 
 void fab_root_cpu_init(FabRoot *root)

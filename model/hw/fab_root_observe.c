@@ -16,6 +16,10 @@ static void root_resources(const FabComponent *component, FabResourceFn fn,
 {
     const FabRoot *root = (const FabRoot *)component;
     const FabRootParams *params = &root->params;
+    /* One core makes the writes that no thread makes. */
+    uint32_t cores = root->cores - 1;
+    bool writes =
+        root->cpu_writes_head != root->cpu_writes_tail && !root->cpu_stall;
 
     fn(data, &(FabResourceState){
                  .kind = FAB_RESOURCE_MEMORY,
@@ -31,8 +35,8 @@ static void root_resources(const FabComponent *component, FabResourceFn fn,
     }
     fn(data, &(FabResourceState){
                  .kind = FAB_RESOURCE_CPU,
-                 .used = root->cpu_writes_head != root->cpu_writes_tail &&
-                         !root->cpu_stall,
+                 .size = cores,
+                 .used = writes ? MAX(cores, 1) : root->cores_storing,
              });
     fn(data, &(FabResourceState){
                  .kind = FAB_RESOURCE_FORWARD_TAGS,

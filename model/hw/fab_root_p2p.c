@@ -135,14 +135,14 @@ void fab_root_p2p_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp)
     FabTlp *cpl;
 
     if (!read) {
-        fab_tlp_refuse(root->component.fabric, tlp, FAB_STATUS_UR,
+        fab_tlp_refuse(&root->component, tlp, FAB_STATUS_UR,
                        root->component.bdf);
         return;
     }
     while (last && (cpl = fab_root_split_next(root, read, tlp))) {
         fab_root_p2p_return(root, to, read->ingress, cpl);
     }
-    fab_port_consume(tlp, sim_engine_now(root->component.engine));
+    fab_root_take(root, tlp);
     if (last) {
         to = read->egress;
         fab_root_split_end(root, tag);

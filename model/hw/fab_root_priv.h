@@ -75,11 +75,13 @@ typedef struct SplitRead {
     uint32_t transaction;
     FabBusAddr addr;
     uint32_t request_bytes;
+    uint32_t back_bytes;       /* bytes of the completions of pieces */
     uint32_t returned_bytes;   /* bytes returned to the requester so far */
     uint32_t pieces;           /* pieces sent */
     uint32_t pieces_back;      /* pieces completed */
     uint32_t pieces_returned;  /* pieces whose return to the requester began */
     uint32_t piece_left_bytes; /* bytes of the last of these still to return */
+    bool metered;              /* as its TLP */
     bool failed; /* the requester has got a completion with an error */
     struct {
         uint16_t bytes;
@@ -146,6 +148,7 @@ struct FabRoot {
     struct RootAts *ats;               /* NULL: the IOMMU is off */
     unsigned node_of[FAB_SOURCES_MAX]; /* by root port */
     uint32_t cores;                    /* that write at a time */
+    uint32_t cores_storing; /* those of them in the time of a store */
     uint32_t cpu_queue; /* limit of CPU writes queued at a port or on the way */
 
     unsigned read_turn;     /* root port whose waiting read of memory is next */
@@ -291,6 +294,9 @@ static inline unsigned fab_root_split_first_tag(const FabRoot *root)
 {
     return root->params.cpu.mmio_reads;
 }
+
+/* Ends the life of @tlp, whose payload the root sends on in other TLPs. */
+void fab_root_take(FabRoot *root, FabTlp *tlp);
 
 /* Make the next piece of the first write from port @from to port @to, or of
  * @read. A piece of a read takes a tag, which fab_root_split_pick() has found.

@@ -153,7 +153,9 @@ void fab_root_split_add(FabRoot *root, unsigned from, unsigned to, FabTlp *tlp)
     read->transaction = tlp->transaction;
     read->addr = tlp->addr;
     read->request_bytes = tlp->request_bytes;
+    read->back_bytes = 0;
     read->returned_bytes = 0;
+    read->metered = tlp->metered;
     read->pieces = 0;
     read->pieces_back = 0;
     read->pieces_returned = 0;
@@ -224,6 +226,12 @@ static uint32_t piece_bytes(FabBusAddr addr, uint32_t left, uint32_t split)
     return split ? MIN(left, split - (uint32_t)(addr & (split - 1))) : left;
 }
 
+void fab_root_take(FabRoot *root, FabTlp *tlp)
+{
+    fab_account_taken(root->component.fabric, tlp);
+    fab_port_discard(tlp, sim_engine_now(root->component.engine));
+}
+
 /* Makes a piece of @tlp that begins at @offset. The caller sets its size and
  * ready_at. */
 static FabTlp *piece_new(FabRoot *root, const FabTlp *tlp, uint32_t offset)
@@ -237,6 +245,7 @@ static FabTlp *piece_new(FabRoot *root, const FabTlp *tlp, uint32_t offset)
     piece->flow = tlp->flow;
     piece->hops = tlp->hops;
     piece->poisoned = tlp->poisoned;
+    piece->metered = tlp->metered;
     return piece;
 }
 
@@ -250,6 +259,8 @@ FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to)
     piece->payload_bytes =
         piece_bytes(piece->addr, left, root->params.write_split_bytes);
     piece->data = tlp->data;
+    piece->transaction = tlp->transaction;
+    fab_account_given(root->component.fabric, piece);
     piece->ready_at =
         fab_root_ready_at(root, from, to, tlp->tail_at, piece->payload_bytes);
     root->counters.forwarded_writes++;
@@ -260,7 +271,7 @@ FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to)
         if (G_UNLIKELY(root->nodes != NULL)) {
             fab_root_nodes_left(root, from, to, tlp);
         }
-        fab_port_consume(tlp, sim_engine_now(root->component.engine));
+        fab_root_take(root, tlp);
     }
     return piece;
 }
@@ -277,6 +288,7 @@ FabTlp *fab_root_split_read(FabRoot *root, RootPath *path, SplitRead *read)
             ? piece_bytes(piece->addr, left, root->params.read_split_bytes)
             : left;
     piece->payload_bytes = tlp->payload_bytes;
+    fab_account_given(root->component.fabric, piece);
     piece->ready_at = fab_root_ready_at(root, read->ingress, read->egress,
                                         tlp->tail_at, tlp->payload_bytes);
     number = tag_take(root, read, piece->request_bytes);
@@ -291,7 +303,7 @@ FabTlp *fab_root_split_read(FabRoot *root, RootPath *path, SplitRead *read)
         read_remove(path, read);
         read->tlp = NULL;
         requester_count(root, read, -1, 0);
-        fab_port_consume(tlp, sim_engine_now(root->component.engine));
+        fab_root_take(root, tlp);
     }
     return piece;
 }
@@ -307,6 +319,9 @@ SplitRead *fab_root_split_take(FabRoot *root, const FabTlp *tlp)
     if (read && fab_timeout_is_late(root->component.fabric, tlp->transaction,
                                     tag->transaction)) {
         return NULL;
+    }
+    if (read) {
+        read->back_bytes += tlp->payload_bytes;
     }
     if (read && G_UNLIKELY(tlp->poisoned)) {
         read->piece[tag->piece].poisoned = true;
@@ -335,6 +350,7 @@ static FabTlp *completion_new(FabRoot *root, const SplitRead *read,
     cpl->attr = read->attr;
     cpl->ecrc = read->ecrc;
     cpl->flow = read->flow;
+    cpl->metered = read->metered;
     cpl->hops = last->hops;
     cpl->status = status;
     cpl->data = last->data; /* meaningful for a read in one piece only */
@@ -388,6 +404,7 @@ FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read, const FabTlp *last)
             (cpl->addr + mps_bytes) & ~(FabBusAddr)(root->params.rcb_bytes - 1);
     }
     cpl->payload_bytes = end - cpl->addr;
+    fab_account_given(root->component.fabric, cpl);
     cpl->ready_at = fab_root_ready_at(root, read->egress, read->ingress,
                                       last->tail_at, cpl->payload_bytes);
     read->returned_bytes += cpl->payload_bytes;
@@ -403,6 +420,8 @@ static void piece_expire(FabRoot *root, unsigned number)
     FabTlp *cpl = fab_tlp_new(root->component.fabric, FAB_TLP_CPL);
 
     fab_timeout_count(port);
+    fab_account_fail(&root->component, root->tags[number].read->flow, true,
+                     root->tags[number].read->addr, FAB_LOSS_TIMED_OUT);
     cpl->status = FAB_STATUS_CA;
     cpl->requester_id = root->component.bdf;
     cpl->tag = fab_root_split_first_tag(root) + number;
@@ -438,6 +457,9 @@ void fab_root_split_end(FabRoot *root, uint16_t number)
     requester_count(root, read, 0, -1);
     root->egress[read->egress].shared_used -= !tag->reserved;
     if (!read->tlp && read->pieces_back == read->pieces) {
+        fab_account_drop(root->component.fabric, read->flow,
+                         read->back_bytes - read->returned_bytes,
+                         read->metered);
         requester_of(root, read)->reads--;
         read->next = root->free_reads;
         root->free_reads = read;

@@ -89,8 +89,8 @@ static void switch_receive(FabComponent *component, FabPort *ingress,
         /* A TLP from above that no Downstream Port claims, or a TLP that would
          * leave through its ingress: a request is Unsupported, a completion
          * Unexpected (s2.3.1, s2.3.2). */
-        FabTlp *cpl = fab_tlp_refuse(component->fabric, tlp, FAB_STATUS_UR,
-                                     ingress->bridge.bdf);
+        FabTlp *cpl =
+            fab_tlp_refuse(component, tlp, FAB_STATUS_UR, ingress->bridge.bdf);
 
         if (cpl) {
             fab_port_send(ingress, sw->first_source + ingress->index, cpl);

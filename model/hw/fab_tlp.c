@@ -2,16 +2,15 @@
 #include "fab_dpc.h"
 #include "fab_fabric_priv.h"
 
-#define SLAB_TLPS 256
-
 /* Of this size, each TLP of a slab lies in two cache lines. */
 G_STATIC_ASSERT(sizeof(FabTlp) == 96);
 
 void fab_tlp_pool_grow(FabFabric *fabric)
 {
-    FabTlp *slab = FAB_ARENA_NEW(&fabric->arena, FabTlp, SLAB_TLPS);
+    FabTlp *slab = FAB_ARENA_NEW(&fabric->arena, FabTlp, FAB_SLAB_TLPS);
 
-    for (unsigned i = 0; i < SLAB_TLPS; i++) {
+    g_ptr_array_add(fabric->slabs, slab);
+    for (unsigned i = 0; i < FAB_SLAB_TLPS; i++) {
         slab[i].next = fabric->pool;
         fabric->pool = &slab[i];
         fab_arena_hide(&slab[i], sizeof(slab[i]));
@@ -68,12 +67,14 @@ void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,
         cpl->flow = request->flow;
         cpl->transaction = request->transaction;
         cpl->hops = request->hops;
+        cpl->metered = request->metered;
         cpl->payload_bytes = MIN(left, end - addr);
         cpl->request_bytes = left;
         cpl->data = request->data;
         cpl->ready_at = request->ready_at;
         addr += cpl->payload_bytes;
         left -= cpl->payload_bytes;
+        fab_account_made(&fabric->accounts, cpl);
         fab_port_send(port, source, cpl);
     }
     fab_port_consume(request, sim_engine_now(fabric->engine));
@@ -100,12 +101,33 @@ static void count_error(FabPort *port, const FabTlp *tlp, FabStatus status)
     }
 }
 
-FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
-                       FabBdf completer_id)
+static FabLossCause cause_of(const FabTlp *tlp, FabStatus status)
 {
+    if (tlp->poisoned) {
+        return FAB_LOSS_POISONED;
+    }
+    if (fab_tlp_is_completion(tlp)) {
+        return FAB_LOSS_UNEXPECTED;
+    }
+    return status == FAB_STATUS_CA ? FAB_LOSS_ABORTED : FAB_LOSS_UNSUPPORTED;
+}
+
+FabTlp *fab_tlp_refuse(const FabComponent *component, FabTlp *request,
+                       FabStatus status, FabBdf completer_id)
+{
+    return fab_tlp_refuse_for(component, request, status, completer_id,
+                              cause_of(request, status));
+}
+
+FabTlp *fab_tlp_refuse_for(const FabComponent *component, FabTlp *request,
+                           FabStatus status, FabBdf completer_id,
+                           FabLossCause cause)
+{
+    FabFabric *fabric = component->fabric;
     FabTlp *cpl = NULL;
 
     fabric->unsupported++;
+    fab_account_lose(component, request, cause);
     if (fabric->trace_categories & FAB_TRACE_UR) {
         SimTime now = sim_engine_now(fabric->engine);
         FabTraceRecord record = {
@@ -127,7 +149,7 @@ FabTlp *fab_tlp_refuse(FabFabric *fabric, FabTlp *request, FabStatus status,
     }
     if (request->ingress) {
         count_error(request->ingress, request, status);
-        fab_port_consume(request, sim_engine_now(fabric->engine));
+        fab_port_discard(request, sim_engine_now(fabric->engine));
     } else {
         fab_tlp_free(fabric, request);
     }

@@ -50,6 +50,8 @@ typedef struct FabPortCounters {
     uint64_t wire_sent_bytes; /* TLPs with framing */
     SimTime busy_ps;          /* sending TLPs and DLLPs */
     SimTime dllp_ps;          /* part of busy_ps that sends DLLPs */
+    SimTime service_ps; /* part of busy_ps beyond the wire's time, in which
+                           a port that is slower than its wire works */
     uint64_t dllps_sent;
     uint64_t bad_tlps; /* received with a wrong LCRC */
     uint64_t naks_sent;

@@ -81,13 +81,6 @@ const FabEndpointParams *fab_endpoint_params(const FabEndpoint *endpoint);
  */
 typedef struct FabDma FabDma;
 
-/* Counts the data of orders as they move: bytes of a write when their TLP is
- * made, bytes of a read when they have arrived. */
-typedef struct FabMeter {
-    SimTime from; /* it counts nothing before */
-    uint64_t bytes;
-} FabMeter;
-
 typedef void (*FabDmaFn)(FabDma *dma);
 struct FabDma {
     /* Set by the caller. */
@@ -100,17 +93,19 @@ struct FabDma {
     FabDmaFn done; /* called when the last TLP of a write is on the wire, or all
                       data of a read are in */
     void *owner;
-    FabMeter *meter; /* nullable */
-    bool is_direct;  /* it comes from the device's own threads: the engine's
-                        latencies and its data mover take no part */
+    bool metered;   /* the meter of its flow counts its data */
+    bool is_direct; /* it comes from the device's own threads: the engine's
+                       latencies and its data mover take no part */
     /* Result. */
     FabStatus status; /* SC, or the first other status of a completion */
+    SimTime left_at;  /* of a write: when its last byte has left */
     /* The caller may use it while the engine does not have the order. */
     FabDma *next;
     /* For the engine alone. */
     uint64_t issued_bytes, finished_bytes;
     uint64_t last_order; /* egress_order of the last TLP of a write */
     SimTime not_before;
+    uint32_t transaction; /* of the TLPs of a metered write */
 };
 
 /* Gives @dma to the engine. To be called after realize. An order to

@@ -26,6 +26,7 @@ typedef enum FabError {
     FAB_ERROR_LENT,    /* another borrower has the device */
     FAB_ERROR_NO_ROOM, /* a DMA window is full */
     FAB_ERROR_STUCK,   /* a simulation cannot go on */
+    FAB_ERROR_BUG,     /* the model contradicts itself */
 } FabError;
 
 /* @engine is borrowed and must outlive the fabric. @seed seeds all random

@@ -40,12 +40,18 @@ typedef struct FabTarget {
  */
 typedef struct FabFlowResult {
     uint64_t operations;
-    uint64_t failed;    /* operations whose read ended with UR or CA; a posted
-                           write has no completion and never fails */
-    uint64_t bytes;     /* moved; those of a command that is lost later count */
+    uint64_t failed; /* operations whose read ended with UR, CA or no
+                        completion, or whose write is known to be lost */
+    uint64_t bytes;  /* that crossed all links between their ends */
+    bool has_failed; /* all operations failed, or all data are lost: its
+                        other members measure nothing */
+    uint64_t sent_bytes, lost_bytes; /* of its data, from the start on */
     SimTime begin, end; /* first operation's begin, or the end of the warm-up if
                            that is later; last operation's end, or the present
                            time if the flow is not done */
+    SimTime data_time;  /* of `bytes`: from begin to end, or from the first byte
+                           that left to the last that arrived, if that is
+                           longer */
     const SimHistogram *latency; /* of the operations that did not fail, in ps;
                                     owned by the flow */
 } FabFlowResult;

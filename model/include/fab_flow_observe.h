@@ -6,7 +6,9 @@
 
 /* The state of a flow's operations at one moment. */
 typedef struct FabFlowWait {
-    uint32_t ops;     /* number of measured operations under way */
+    uint32_t ops;     /* number of measured operations under way, without: */
+    uint32_t stores;  /* number of them that are stores in a core of @host */
+    FabRoot *host;    /* nullable */
     const char *step; /* name of the operation's step, one word; static */
     /* True while a driver, a kernel or a set-up takes the time. False while the
      * operation waits for the orders of a DMA engine, or, if there are none,

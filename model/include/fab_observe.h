@@ -18,9 +18,12 @@ typedef enum FabResourceKind {
     FAB_RESOURCE_MEMORY,    /* the channel of a host's memory */
     FAB_RESOURCE_WALKERS,   /* page walkers of an IOMMU */
     FAB_RESOURCE_COMPLETER, /* memory or registers behind an endpoint's BARs */
-    FAB_RESOURCE_CPU,       /* the writes of a host's CPU */
+    FAB_RESOURCE_CPU, /* the writes of a host's CPU; its size is the number
+                         of cores that store, 0: one that writes */
     /* Pools: a request holds one member of the pool for its round trip. */
     FAB_RESOURCE_TAGS,         /* reads of an endpoint's DMA engine */
+    FAB_RESOURCE_FLIGHT,       /* bytes of these reads, as reads of the largest
+                                  size */
     FAB_RESOURCE_BUFFER,       /* receive buffer of a port: credits */
     FAB_RESOURCE_NTB_TAGS,     /* requests that an NTB issues as its own */
     FAB_RESOURCE_FORWARD_TAGS, /* reads between the ports of a root */
@@ -74,8 +77,8 @@ typedef struct FabLinkState {
 
 void fab_port_observe(const FabPort *port, FabLinkState *ret_state);
 
-/* Time that @bytes, which include framing, take on the wire. */
-SimTime fab_port_wire_time(const FabPort *port, uint64_t bytes);
+/* True if the link of @port is slower or narrower than both ends can do. */
+bool fab_port_is_degraded(const FabPort *port);
 /* Time of the DLLPs that the port owes and has not sent yet. */
 SimTime fab_port_dllp_owed(const FabPort *port);
 /* Duration of an SKP ordered set, and the interval between two of them (0:

@@ -36,6 +36,10 @@ typedef struct FabResource {
     uint32_t tlp, dllp, skp; /* parts of busy */
     uint32_t slack;    /* part of tlp beyond the wire's own time: the port is
                           slower than the link */
+    uint32_t degraded; /* share of time in which the link is slower or narrower
+                          than both ends can do */
+    FabSpeed speed;    /* of the link while it was degraded last */
+    uint32_t width;    /* the same */
     uint32_t has_work; /* share of time in which a TLP is queued */
     uint32_t starved;  /* share of time in which the wire is idle because
                           credits are missing */

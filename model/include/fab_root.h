@@ -277,6 +277,8 @@ void fab_root_write_then(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
 
 /* Up to @cores further cores use fab_root_store() at a time. After realize. */
 void fab_root_use_cores(FabRoot *root, uint32_t cores);
+/* For observers: one of these cores begins its time of a store, or ends it. */
+void fab_root_core_stores(FabRoot *root, bool begins);
 
 /* A core writes, in BARs or memory: as fab_root_write_then(), without data. But
  * other cores do not take cpu.mmio_write of this one's time: the caller waits

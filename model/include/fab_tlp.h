@@ -116,7 +116,9 @@ struct FabTlp {
     uint8_t poisoned : 1; /* the EP bit: its data are bad (s2.7.2) */
     bool ecrc : 1;        /* carries a TLP digest */
     uint8_t attr : 3;     /* FAB_ATTR_ */
-    uint8_t status : 5;   /* FabStatus of a completion */
+    uint8_t status : 4;   /* FabStatus of a completion */
+    uint8_t metered : 1;  /* the flow's meter counts its payload, or that of the
+                             completions of this request */
 
     /* Room on a link. fab_port_send() sets both, because each hop needs them
      * many times, and an address translation may change them. */
@@ -130,7 +132,8 @@ struct FabTlp {
                              completions; a root that forwards a request in
                              pieces gives each piece its own. A requester that
                              gives up tells late completions by it, as hardware
-                             does that does not use their tag again too early */
+                             does that does not use their tag again too early.
+                             The TLPs of a metered write have one in common */
 };
 
 static inline FabClass fab_tlp_type_class(FabTlpType type)

@@ -113,6 +113,7 @@ void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
     g_ptr_array_add(list->flows, flow);
     g_hash_table_insert(list->by_name, flow->name, flow);
     flow->number = list->flows->len;
+    fab_account_open(fabric, flow->number, &flow->meter);
 }
 
 FabFlow *fab_flow_nth(FabFabric *fabric, uint32_t number)
@@ -227,13 +228,13 @@ bool fab_flow_count(FabFlow *flow, SimTime begin, uint64_t bytes,
     }
     begin = MAX(begin, flow->warmup);
     result->begin = result->operations ? MIN(result->begin, begin) : begin;
-    result->end = now;
+    result->end = MAX(result->end, now);
     result->operations++;
     if (status != FAB_STATUS_SC) {
         result->failed++;
         return false;
     }
-    flow->meter.bytes += bytes;
+    flow->meter.other += bytes;
     return true;
 }
 
@@ -305,6 +306,24 @@ static void flows_start(FabFabric *fabric, FlowList *list)
     list->running += count;
 }
 
+/* Posted data that are still under way when all flows are done arrive within
+ * this time, unless they never do. */
+#define SETTLE_MOST (100 * SIM_MS)
+
+/* Lets the data of the flows, which are done, arrive or be lost. */
+static void settle(FabFabric *fabric, SimTime stop)
+{
+    SimTime most = sim_engine_now(fabric->engine) + SETTLE_MOST;
+
+    if (fab_accounts_are_settled(&fabric->accounts)) {
+        return;
+    }
+    fabric->accounts.settles = true;
+    sim_engine_run_until(fabric->engine,
+                         stop == SIM_TIME_NONE ? most : MIN(stop, most));
+    fabric->accounts.settles = false;
+}
+
 bool fab_flows_run(FabFabric *fabric, SimTime stop, FabFlow **ret_stuck)
 {
     FlowList *list = list_of(fabric);
@@ -320,7 +339,11 @@ bool fab_flows_run(FabFabric *fabric, SimTime stop, FabFlow **ret_stuck)
         sim_engine_run_until(fabric->engine,
                              MAX(stop, sim_engine_now(fabric->engine)));
     }
-    if (list->running == 0 || sim_engine_pending(fabric->engine) > 0) {
+    if (list->running == 0) {
+        settle(fabric, stop);
+        return true;
+    }
+    if (sim_engine_pending(fabric->engine) > 0) {
         return true;
     }
     for (unsigned i = 0; i < list->flows->len; i++) {
@@ -355,16 +378,30 @@ bool fab_flow_is_done(const FabFlow *flow)
 
 void fab_flow_result(const FabFlow *flow, FabFlowResult *ret_result)
 {
+    const FabMeter *meter = &flow->meter;
     SimTime now = sim_engine_now(flow->fabric->engine);
 
     *ret_result = flow->result;
-    ret_result->bytes = flow->meter.bytes;
-    if (flow->started && !flow->done && now > flow->warmup) {
+    ret_result->bytes = fab_meter_bytes(meter, now);
+    if (flow->writes_are_operations) {
+        ret_result->failed = MIN(ret_result->operations,
+                                 ret_result->failed + meter->lost_writes);
+    }
+    ret_result->has_failed = (ret_result->operations > 0 &&
+                              ret_result->failed == ret_result->operations) ||
+                             (meter->lost > 0 && ret_result->bytes == 0 &&
+                              meter->sent == meter->lost);
+    ret_result->sent_bytes = meter->sent;
+    ret_result->lost_bytes = meter->lost;
+    if (!flow->done && flow->started && now > flow->warmup) {
         ret_result->end = now;
         if (ret_result->operations == 0) {
             ret_result->begin = MIN(MAX(flow->start, flow->warmup), now);
         }
     }
+    /* The last bytes may arrive when the last operation is over. */
+    ret_result->data_time = MAX(ret_result->end - ret_result->begin,
+                                meter->arrived_at - meter->begun_at);
 }
 
 const GPtrArray *fab_flows(const FabFabric *fabric)

@@ -291,7 +291,7 @@ static void dmas_init(CopyFlow *self, const CopyPlaces *places)
         .type = self->params.direction,
         .addr = places->buffer,
         .size_bytes = self->params.size_bytes,
-        .meter = &self->flow.meter,
+        .metered = true,
         .flow = number,
         .done = move_done,
         .owner = self,

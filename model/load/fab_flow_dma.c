@@ -105,11 +105,27 @@ static void issue(DmaFlow *self)
     self->issuing = false;
 }
 
+/* The device knows that the rest of the write @dma was lost. A TLP that was on
+ * the wire may have been counted before. */
+static void count_once(FabMeter *meter, const FabDma *dma)
+{
+    if (dma->status != FAB_STATUS_SC && meter->lost_writes > 0 &&
+        meter->last_lost == dma->transaction) {
+        meter->lost_writes--;
+        meter->last_lost = 0;
+    }
+}
+
 static void op_over(DmaFlow *self, DmaOp *op)
 {
+    SimTime now = sim_engine_now(self->flow.fabric->engine);
+
+    count_once(&self->flow.meter, &op->dma);
     if (fab_flow_count(&self->flow, op->begin, 0, op->dma.status)) {
-        sim_histogram_add(self->flow.latency,
-                          self->flow.result.end - op->begin);
+        /* A write takes until its last byte has left the device. */
+        now = MAX(now, op->dma.left_at);
+        self->flow.result.end = MAX(self->flow.result.end, now);
+        sim_histogram_add(self->flow.latency, now - op->begin);
     }
     op->next = self->free;
     self->free = op;
@@ -367,7 +383,7 @@ static void ops_init(DmaFlow *self)
             .type = params->direction,
             .size_bytes = params->size_bytes,
             .flow = self->flow.number,
-            .meter = &self->flow.meter,
+            .metered = true,
             .done = op_done,
             .owner = self,
         };
@@ -418,6 +434,7 @@ FabFlow *fab_dma_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     self->slots = bytes / params->size_bytes;
     self->next_arrival = SIM_TIME_NONE;
     fab_flow_init(&self->flow, fabric, &dma_ops, name, warmup, params->start);
+    self->flow.writes_are_operations = true;
     self->lines = lines;
     ops_init(self);
     if (lines) {

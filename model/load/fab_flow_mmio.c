@@ -30,8 +30,9 @@ static void next_begin(MmioFlow *self);
 
 static void op_over(MmioFlow *self, FabStatus status)
 {
-    if (fab_flow_count(&self->flow, self->begin, self->params.size_bytes,
-                       status)) {
+    uint32_t bytes = self->flow.meter.of_cpu ? 0 : self->params.size_bytes;
+
+    if (fab_flow_count(&self->flow, self->begin, bytes, status)) {
         sim_histogram_add(self->flow.latency,
                           self->flow.result.end - self->begin);
     }
@@ -219,6 +220,12 @@ FabFlow *fab_mmio_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     self->step_bytes = step;
     self->range_bytes = range;
     fab_flow_init(&self->flow, fabric, &mmio_ops, name, warmup, params->start);
+    /* An answer moves no data, and neither does the own memory through a link.
+     */
+    self->flow.meter.of_cpu =
+        params->seen != FAB_SEEN_ANSWERED &&
+        params->target.component != fab_root_component(params->host);
+    self->flow.writes_are_operations = true;
     if (params->seen) {
         self->watched = fab_component_as_root(params->target.component);
         self->watch =

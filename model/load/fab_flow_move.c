@@ -46,7 +46,7 @@ static void chunks_read(MoveFlow *self)
         chunk->dma.addr = self->from + chunk->offset;
         chunk->dma.size_bytes = MIN(self->params.chunk_bytes,
                                     self->params.size_bytes - self->read_bytes);
-        chunk->dma.meter = NULL;
+        chunk->dma.metered = false;
         self->read_bytes += chunk->dma.size_bytes;
         fab_endpoint_dma(self->params.device, &chunk->dma);
     }
@@ -86,7 +86,7 @@ static void chunk_done(FabDma *dma)
     if (dma->type == FAB_TLP_MRD && dma->status == FAB_STATUS_SC) {
         dma->type = FAB_TLP_MWR;
         dma->addr = self->to + chunk->offset;
-        dma->meter = &self->flow.meter;
+        dma->metered = true;
         fab_endpoint_dma(self->params.device, dma);
         return;
     }

@@ -698,7 +698,7 @@ static void queue_init(NvmeFlow *self, const FabNvmePlaces *places)
         .handler = interrupt_handle,
         .handler_owner = self,
         .flow = self->flow.number,
-        .meter = &self->flow.meter,
+        .metered = true,
     };
 
     self->queue = fab_nvme_queue_new(self->nvme, &queue);

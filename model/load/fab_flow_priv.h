@@ -30,7 +30,9 @@ struct FabFlow {
     GPtrArray *followers; /* flows that wait for this one; NULL: none */
     SimRandom random;
     SimEvent event;
-    FabMeter meter; /* of the orders that move the flow's data */
+    FabMeter meter;             /* of the orders that move the flow's data */
+    bool writes_are_operations; /* each metered write is an operation, which
+                                   fails if a TLP of it is lost */
     FabFlowResult result;
     SimHistogram *latency;
 };

@@ -73,7 +73,7 @@ void tcp_delivered(TcpConnection *connection, uint64_t seq, uint32_t bytes)
                                bytes);
     }
     if (tcp_now(self) >= self->flow.meter.from) {
-        self->flow.meter.bytes += bytes;
+        self->flow.meter.other += bytes;
     }
     connection->delivered_bytes += bytes;
     messages_count(connection);

@@ -95,6 +95,9 @@ static void op_wait(ThreadsOp *op, SimTime due)
     ThreadsFlow *self = op->flow;
     ThreadsOp **link = &self->waiting;
 
+    if (self->params.host) {
+        fab_root_core_stores(self->params.host, true);
+    }
     op->due = due;
     while (*link && (*link)->due <= due) {
         link = &(*link)->next;
@@ -129,7 +132,9 @@ static void op_begin(ThreadsOp *op, SimTime time)
 static void op_over(ThreadsOp *op)
 {
     ThreadsFlow *self = op->flow;
-    uint32_t bytes = self->params.host ? self->params.access_bytes : 0;
+    uint32_t bytes = self->params.host && !self->flow.meter.of_cpu
+                         ? self->params.access_bytes
+                         : 0;
     SimTime now = flow_now(self);
 
     if (fab_flow_count(&self->flow, op->begin, bytes, op->status)) {
@@ -230,6 +235,9 @@ static void threads_event(SimEvent *event)
         ThreadsOp *op = self->waiting;
 
         self->waiting = op->next;
+        if (self->params.host) {
+            fab_root_core_stores(self->params.host, false);
+        }
         op_issue(op);
     }
     if (self->waiting && !self->flow.done) {
@@ -258,7 +266,9 @@ static void threads_wait(const FabFlow *flow, FabFlowWait *ret_wait)
     ret_wait->ops = begun - self->finished;
     for (const ThreadsOp *op = self->waiting; op; op = op->next) {
         ret_wait->ops--;
+        ret_wait->stores += self->params.host ? 1 : 0;
     }
+    ret_wait->host = self->params.host;
 }
 
 static const FabFlowOps threads_ops = {
@@ -351,7 +361,7 @@ static void ops_init(ThreadsFlow *self)
             op->dmas[j].type = params->direction;
             op->dmas[j].is_direct = true;
             op->dmas[j].flow = self->flow.number;
-            op->dmas[j].meter = &self->flow.meter;
+            op->dmas[j].metered = true;
             op->dmas[j].done = dma_done;
             op->dmas[j].owner = op;
         }
@@ -424,6 +434,8 @@ FabFlow *fab_threads_flow_new(FabFabric *fabric, const char *name,
     self->slots = bytes / span;
     fab_flow_init(&self->flow, fabric, &threads_ops, name, warmup,
                   params->start);
+    self->flow.meter.of_cpu = params->host && from != params->target.component;
+    self->flow.writes_are_operations = params->host;
     ops_init(self);
     return &self->flow;
 }

@@ -376,7 +376,7 @@ FabFlow *fab_transfer_flow_new(FabFabric *fabric, const char *name,
         dma_of(self, FAB_TLP_MRD, places.read, WORD_BYTES, probe_done);
     self->read = dma_of(self, FAB_TLP_MRD, places.read, WORD_BYTES, read_done);
     /* The data count where they arrive. */
-    *(params->via ? &self->read.meter : &self->write.meter) = &self->flow.meter;
+    *(params->via ? &self->read.metered : &self->write.metered) = true;
     self->doorbell_watch =
         fab_endpoint_watch(params->from, from->bars[DOORBELL_BAR].addr,
                            WORD_BYTES, doorbell_seen, self);

@@ -486,7 +486,7 @@ static void page_move(Slot *slot, uint32_t number)
     page->dma.addr = slot->sqe.prp + (FabBusAddr)number * FAB_NVME_PAGE_BYTES;
     page->dma.size_bytes = page_bytes(slot, number);
     page->dma.flow = slot->queue->params.flow;
-    page->dma.meter = slot->queue->params.meter;
+    page->dma.metered = slot->queue->params.metered;
     slot->orders++;
     dma_order(slot->nvme, &page->dma);
 }

@@ -64,8 +64,8 @@ typedef struct FabNvmeQueueParams {
     uint32_t msi_data;
     void (*handler)(void *owner); /* interrupt handler of a lent drive */
     void *handler_owner;
-    uint32_t flow;   /* number of the flow, for observers */
-    FabMeter *meter; /* of its data */
+    uint32_t flow; /* number of the flow, for observers */
+    bool metered;  /* the meter of the flow counts its data */
 } FabNvmeQueueParams;
 
 /* Adds a reference to @peer, the controller of @device. If @peer is NULL, makes

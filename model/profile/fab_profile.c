@@ -42,6 +42,11 @@ static void look_at_link(FabProfile *profile, ProfileResource *self,
 
     fab_port_observe(port, &link);
     self->has_work += link.has_work ? weight : 0;
+    if (fab_port_is_degraded(port)) {
+        self->degraded += weight;
+        self->result.speed = fab_port_speed(port);
+        self->result.width = fab_port_width(port);
+    }
     if (!link.lacks) {
         return;
     }
@@ -307,8 +312,6 @@ static void link_finish(const FabProfile *profile, ProfileResource *self)
     uint64_t length = fab_profile_interval(profile);
     uint64_t dllp = now->dllp_ps - before->dllp_ps;
     uint64_t tlp = now->busy_ps - before->busy_ps - dllp;
-    uint64_t wire = fab_port_wire_time(port, now->wire_sent_bytes -
-                                                 before->wire_sent_bytes);
     SimTime skp_interval = fab_port_skp_interval(port);
 
     /* The port counts DLLPs only when it sends its next TLP, so those that it
@@ -320,7 +323,8 @@ static void link_finish(const FabProfile *profile, ProfileResource *self)
         skp_interval ? share(fab_port_skp_time(port), skp_interval) : 0;
     result->busy =
         MIN(result->tlp + result->dllp + result->skp, (uint32_t)MILLION);
-    result->slack = tlp > wire ? share(tlp - wire, length) : 0;
+    result->slack = share(now->service_ps - before->service_ps, length);
+    result->degraded = share(self->degraded, profile->seen);
     result->has_work = share(self->has_work, profile->seen);
     result->starved = share(self->starved, profile->seen);
     result->ordered = share(self->ordered, profile->seen);

@@ -169,10 +169,15 @@ static void flow_look(ProfileFlow *flow, uint64_t weight)
     uint64_t ops = flow->wait.ops, part;
     FabPlace at;
 
-    if (ops == 0) {
+    if (ops == 0 && flow->wait.stores == 0) {
         return;
     }
     flow->under_way += weight;
+    if (flow->wait.stores) {
+        at = place(flow, FAB_PLACE_CPU, fab_root_component(flow->wait.host),
+                   NULL);
+        time_add(flow, &at, flow->wait.stores * weight);
+    }
     if (!flow->wait.own) {
         if (flow->unissued) {
             part = MIN(ops, flow->unissued);

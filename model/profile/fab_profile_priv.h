@@ -13,7 +13,7 @@ typedef struct ProfileResource {
     FabResourceState state; /* present state; unused for LINK and BUFFER */
     uint64_t busy, full;
     uint64_t level; /* sum of the number in use times ps */
-    uint64_t has_work, starved, ordered;
+    uint64_t has_work, starved, ordered, degraded;
     uint64_t lacks[FAB_CREDIT_KINDS];
     GArray *causes; /* of ProfileCause */
     /* Counters at the beginning of the observed time. */

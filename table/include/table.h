@@ -79,6 +79,14 @@ const char *table_text(const Table *table, unsigned row, unsigned column);
 /* Returns the number in a cell of a number column, in the form that
  * table_set_number() takes; TABLE_NONE for an empty cell. */
 int64_t table_number(const Table *table, unsigned row, unsigned column);
+/* The text of a cell whose number could not be measured, because what it
+ * measures failed. */
+#define TABLE_FAILED "failed"
+
+/* Makes a cell of numbers such a cell, once and for all. table_number() returns
+ * TABLE_NONE for it. */
+void table_set_failed(Table *table, unsigned row, unsigned column);
+bool table_has_failed(const Table *table, unsigned row, unsigned column);
 
 /* Returns the cell as it is in the CSV file, without quotes. The caller frees
  * it. */

@@ -14,7 +14,9 @@
 #include "rep_waterfall.h"
 #include "fab_flow_copy.h"
 #include "fab_flow_dma.h"
+#include "fab_flow_threads.h"
 #include "fab_lab.h"
+#include "sim_random.h"
 #include "../suite.h"
 #include "table_csv.h"
 
@@ -350,6 +352,203 @@ START_TEST(a_small_buffer_is_its_own_cause)
 }
 END_TEST
 
+/* ---- Limits that are known by construction ------------------------------ */
+
+/* What may limit the reads of one device. */
+typedef enum Part {
+    TAGS,
+    FLIGHT,
+    HEADERS,
+    MEMORY,
+    WIDTH,
+    PARTS
+} Part;
+
+static const FabResourceKind part_kinds[PARTS] = {
+    FAB_RESOURCE_TAGS,   FAB_RESOURCE_FLIGHT, FAB_RESOURCE_BUFFER,
+    FAB_RESOURCE_MEMORY, FAB_RESOURCE_LINK,
+};
+
+#define READ_BYTES 512
+
+/*
+ * Each part allows so many GB/s, if the others have plenty. A read takes about
+ * 2.35 us: 2 us in memory, two ports of 100 ns, and its bytes. An NPH credit is
+ * back after 3.11 us: a port, memory, the wait of the receiver, and the cable.
+ * A lane carries 0.985 GB/s, and 512 of 552 bytes are data.
+ */
+static double read_rate(const double allowed[PARTS])
+{
+    FabRootParams root = lab_root_params(false);
+    FabEndpointParams params = lab_device_params();
+    FabPortParams port = lab_port_params();
+    FabRoot *host;
+    FabComponent *device;
+    FabDmaFlowParams flow;
+    FabFlowResult result;
+
+    root.memory.latency = 2 * SIM_US;
+    root.memory.reads = 4096;
+    root.memory.bandwidth_bytes_s = (uint64_t)(allowed[MEMORY] * 1e9);
+    params.tags = params.reads =
+        (uint32_t)(allowed[TAGS] * 2350 / READ_BYTES + 0.5);
+    params.flight_bytes =
+        (uint32_t)(allowed[FLIGHT] * 2350 / READ_BYTES + 0.5) * READ_BYTES;
+    port.max_width = 16;
+    device = fab_endpoint_component(
+        fab_endpoint_new(fabric, "host.dev", &port, &params));
+    port.credits.header[FAB_CLASS_NP] =
+        (uint32_t)(allowed[HEADERS] * 3110 / READ_BYTES + 0.5);
+    port.credit_latency = SIM_US;
+    port.max_width = 1;
+    while (port.max_width < 16 && port.max_width * 0.91 < allowed[WIDTH]) {
+        port.max_width *= 2;
+    }
+    host = fab_root_new(fabric, "host", &root);
+    fab_root_add_port(host, "rp0", &port);
+    flow = dma(device, FAB_TLP_MRD, fab_root_component(host), 1 << 18, 4);
+    lab_connect(fab_root_component(host), 0, device, 0);
+    lab_realize(fabric);
+    add(&flow);
+    run();
+    fab_flow_result(flows->pdata[0], &result);
+    return (double)result.bytes / (double)(result.end - result.begin);
+}
+
+/* No read waits for a link that is idle most of the time. */
+static void assert_no_wait_for_idle_links(void)
+{
+    unsigned count;
+    const FabPlace *places =
+        fab_profile_places(profile, flows->pdata[0], &count);
+
+    for (unsigned i = 0; i < count; i++) {
+        if (places[i].kind == FAB_PLACE_TURN) {
+            const FabResource *link = resource(
+                FAB_RESOURCE_LINK, places[i].component, places[i].port);
+
+            ck_assert_msg(places[i].share <= 1.1 * link->busy + 0.02 * MILLION,
+                          "%g of the time waits for a link that is busy %g",
+                          places[i].share / 1e6, link->busy / 1e6);
+        }
+    }
+}
+
+static double read_rate_anew(const double allowed[PARTS])
+{
+    double rate;
+
+    setup();
+    rate = read_rate(allowed);
+    assert_no_wait_for_idle_links();
+    return rate;
+}
+
+/* The limit is the part that is said to be: twice as much of it reads faster,
+ * and twice as much of another does not. _i: the seed */
+START_TEST(the_named_limit_is_the_true_one)
+{
+    Part limit = _i % PARTS, other;
+    double allowed[PARTS], rate, more;
+    FabResourceKind kind;
+    SimRandom random;
+
+    sim_random_init(&random, _i, "limit");
+    for (unsigned i = 0; i < PARTS; i++) {
+        allowed[i] = 7 + sim_random_below(&random, 8);
+    }
+    allowed[limit] = limit == WIDTH
+                         ? 0.9 + sim_random_below(&random, 2) * 0.9
+                         : 1 + sim_random_below(&random, 200) / 100.0;
+    other = (limit + 1 + sim_random_below(&random, PARTS - 1)) % PARTS;
+
+    rate = read_rate_anew(allowed);
+    kind = found.kind == EXP_LIMITING_RESOURCE ? found.resource->kind
+                                               : FAB_RESOURCE_KINDS;
+    if (kind != part_kinds[limit]) {
+        g_autofree char *text = exp_bottleneck_text(&found, profile, flows);
+
+        ck_abort_msg("part %u, %g GB/s: %s", limit, allowed[limit], text);
+    }
+    teardown();
+
+    allowed[limit] *= 2;
+    more = read_rate_anew(allowed);
+    ck_assert_msg(more > 1.4 * rate, "%g, before %g", more, rate);
+    teardown();
+
+    allowed[limit] /= 2;
+    allowed[other] *= 2;
+    more = read_rate_anew(allowed);
+    ck_assert_msg(more < 1.03 * rate && more > 0.97 * rate,
+                  "part %u doubled: %g, before %g", other, more, rate);
+    teardown();
+}
+END_TEST
+
+/* One core stores 64 B in 50 ns, which is a sixth of what the link can carry.
+ */
+START_TEST(stores_of_a_thread_busy_its_core)
+{
+    g_autoptr(GError) error = NULL;
+    FabRootParams params = lab_root_params(false);
+    FabComponent *host, *device = lab_device(fabric, "host.dev");
+    FabThreadsFlowParams threads = {
+        .direction = FAB_TLP_MWR,
+        .target = {.component = device, .bar = 2},
+        .threads = 1,
+        .outstanding = 1,
+        .access_bytes = 64,
+        .stride_bytes = 64,
+        .count = 4000,
+    };
+    const FabPlace *places;
+    unsigned count;
+
+    params.cpu.mmio_write = 50 * SIM_NS;
+    host = root_with(&params, 1, 8);
+    threads.host = fab_component_as_root(host);
+    lab_connect(host, 0, device, 0);
+    lab_realize(fabric);
+    g_ptr_array_add(flows,
+                    fab_threads_flow_new(fabric, "t", 0, &threads, &error));
+    ck_assert_ptr_nonnull(flows->pdata[0]);
+    run();
+    assert_limits(FAB_RESOURCE_CPU, host);
+    assert_share(found.share, 1, 0.01);
+    places = fab_profile_places(profile, flows->pdata[0], &count);
+    ck_assert_uint_ge(count, 1);
+    ck_assert_int_eq(places[0].kind, FAB_PLACE_CPU);
+    assert_share(places[0].share, 1, 0.01);
+}
+END_TEST
+
+/* Two lanes of 2.5 GT/s between ends that can do eight of 8.0 GT/s. The port
+ * has no time of its own. */
+START_TEST(a_link_below_its_best_is_named_as_such)
+{
+    g_autoptr(GError) error = NULL;
+    g_autofree char *text = NULL;
+    FabRootParams params = lab_root_params(false);
+    FabComponent *host = root_with(&params, 1, 8);
+    FabComponent *device = lab_device(fabric, "host.dev");
+    FabDmaFlowParams flow = dma(device, FAB_TLP_MWR, host, 4096, 100);
+
+    ck_assert(
+        fab_fabric_connect(host, 0, device, 0, FAB_SPEED_2_5GT, 2, 0, &error));
+    lab_realize(fabric);
+    add(&flow);
+    run();
+    assert_limits(FAB_RESOURCE_LINK, device);
+    ck_assert_uint_eq(found.resource->slack, 0);
+    assert_share(found.resource->degraded, 1, 0.001);
+    text = exp_bottleneck_text(&found, profile, flows);
+    ck_assert_msg(strstr(text, "trained at 2.5GT/s x2, less than its ends") !=
+                      NULL,
+                  "%s", text);
+}
+END_TEST
+
 /* ---- No bottleneck, or a wait for something else ------------------------- */
 
 /* 88 bytes on the wire each microsecond: 64 of payload, 16 of header and 8 of
@@ -547,9 +746,12 @@ int main(void)
     tcase_add_test(tcase, forwarded_reads_wait_for_tags_of_the_root);
     tcase_add_test(tcase, proxied_reads_wait_for_tags_of_the_ntb);
     tcase_add_test(tcase, a_small_buffer_is_its_own_cause);
+    tcase_add_test(tcase, stores_of_a_thread_busy_its_core);
+    tcase_add_test(tcase, a_link_below_its_best_is_named_as_such);
     tcase_add_test(tcase, a_low_load_is_limited_by_nothing);
     tcase_add_test(tcase, small_copies_are_the_devices_own_time);
     tcase_add_test(tcase, a_reads_time_is_that_of_the_parts);
+    tcase_add_loop_test(alone, the_named_limit_is_the_true_one, 0, 4 * PARTS);
     tcase_add_test(alone, looking_changes_nothing);
     tcase_add_test(alone, explaining_changes_no_result_and_threads_no_byte);
     suite_add_tcase(suite, tcase);

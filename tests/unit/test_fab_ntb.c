@@ -129,6 +129,39 @@ START_TEST(addresses_are_translated_entry_by_entry)
 }
 END_TEST
 
+/* A translation is that of the own host. The far host must look at the address
+ * itself (PCIe 5.0 s2.2.4.1: AT = 00b), and a Translation Request has no place
+ * in a window, for an adapter has no translations (s10.2.2). */
+START_TEST(translations_end_at_the_window)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabNtbParams params = fixture_ntb();
+    FixtureEnd *from, *to;
+    FabBusAddr addr;
+    FabTlp *tlp;
+    Pair pair;
+
+    pair_init(&pair, fixture, &params);
+    from = pair.a.end[0];
+    to = pair.b.end[1];
+    addr = map(pair.a.ntb, fixture_bar(to, 0), MIB(1));
+    for (unsigned i = 0; i < 2; i++) {
+        tlp = fixture_tlp(from, i ? FAB_TLP_MRD : FAB_TLP_MWR, addr, 8);
+        tlp->at = FAB_AT_TRANSLATED;
+        fixture_send(from, tlp);
+        fixture_run(fixture);
+        ck_assert_uint_eq(to->log->len, i + 1);
+        ck_assert_uint_eq(fixture_log(to, i)->tlp.at, FAB_AT_UNTRANSLATED);
+    }
+    tlp = fixture_tlp(from, FAB_TLP_MRD, addr, 8);
+    tlp->at = FAB_AT_REQUEST;
+    fixture_send(from, tlp);
+    fixture_run(fixture);
+    ck_assert_uint_eq(to->log->len, 2);
+    ck_assert_uint_eq(fab_fabric_unsupported(fixture_fabric(fixture)), 1);
+}
+END_TEST
+
 /* A range that begins in the middle of an entry, and spans several. */
 START_TEST(unaligned_ranges_take_the_entries_they_touch)
 {
@@ -426,6 +459,7 @@ int main(void)
     TCase *tcase = tcase_create("ntb");
 
     tcase_add_test(tcase, addresses_are_translated_entry_by_entry);
+    tcase_add_test(tcase, translations_end_at_the_window);
     tcase_add_test(tcase, unaligned_ranges_take_the_entries_they_touch);
     tcase_add_test(tcase, unmapped_and_unknown_are_unsupported);
     tcase_add_test(tcase, entries_run_out_with_a_message);

@@ -82,9 +82,11 @@ START_TEST(resources_are_used_up_to_their_size)
             fab_observe_resources(components[i], check_resource, &seen);
         }
     }
-    /* Every kind except those of ports, and of devices with ATS. */
+    /* Every kind except those of ports, and of devices with ATS or a limit of
+     * bytes in flight. */
     ck_assert_uint_eq(seen.kinds, (1u << FAB_RESOURCE_KINDS) - 1 -
                                       (1u << FAB_RESOURCE_TRANSLATIONS) -
+                                      (1u << FAB_RESOURCE_FLIGHT) -
                                       (1u << FAB_RESOURCE_LINK) -
                                       (1u << FAB_RESOURCE_BUFFER));
     ck_assert_uint_ne(seen.full & walkers, 0);

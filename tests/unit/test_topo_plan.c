@@ -125,6 +125,29 @@ START_TEST(a_change_that_the_sweep_overrides_is_an_error)
 }
 END_TEST
 
+/* A point that is left out sets nothing. */
+START_TEST(a_change_may_be_overridden_in_points_that_are_left_out)
+{
+    g_autoptr(GPtrArray) changes =
+        make_changes("workload.flows.f.buffer=b.ram", NULL);
+    g_autoptr(TopoDescription) base = load_good(SWEPT, changes);
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) points = topo_plan_all_points(base, errors);
+
+    ck_assert(!topo_plan_check_changes(base, points, errors));
+    ck_assert_uint_eq(topo_errors_count(errors), 1);
+    for (unsigned i = points->len; i-- > 0;) {
+        const TopoPoint *point = points->pdata[i];
+
+        if (strcmp(point->variant->name, "local") == 0) {
+            g_ptr_array_remove_index(points, i);
+        }
+    }
+    ck_assert(topo_plan_check_changes(base, points, errors));
+    ck_assert_uint_eq(topo_errors_count(errors), 1);
+}
+END_TEST
+
 START_TEST(the_sweep_itself_can_be_changed)
 {
     g_autoptr(GPtrArray) changes =
@@ -162,6 +185,8 @@ int main(void)
     tcase_add_test(tcase, nothing_to_sweep_is_one_point);
     tcase_add_test(tcase, steps_add_and_end_at_their_limit);
     tcase_add_test(tcase, a_change_that_the_sweep_overrides_is_an_error);
+    tcase_add_test(tcase,
+                   a_change_may_be_overridden_in_points_that_are_left_out);
     tcase_add_test(tcase, the_sweep_itself_can_be_changed);
     tcase_add_test(tcase, too_many_points_are_an_error);
     suite_add_tcase(suite, tcase);

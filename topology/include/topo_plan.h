@@ -25,10 +25,18 @@ typedef struct TopoPoint {
  * description without variants and axes has one point. Returns an array of
  * TopoPoint, which owns them. They borrow from @description, which must
  * outlive the array. Returns NULL and adds an error to @errors if there are
- * more than TOPO_PLAN_MAX points.
+ * more than TOPO_PLAN_MAX points, or if a change of the command line has no
+ * effect on a point, because its variant or an axis makes it as well.
  */
 GPtrArray *topo_plan_points(const TopoDescription *description,
                             TopoErrors *errors);
+
+/* The same without the check of changes, for a caller that leaves points out
+ * and then checks the changes for the others, @points. */
+GPtrArray *topo_plan_all_points(const TopoDescription *description,
+                                TopoErrors *errors);
+bool topo_plan_check_changes(const TopoDescription *description,
+                             const GPtrArray *points, TopoErrors *errors);
 
 #define TOPO_PLAN_MAX 1000000
 

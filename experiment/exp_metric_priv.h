@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef EXP_METRIC_PRIV_H
+#define EXP_METRIC_PRIV_H
+
+#include "exp_metric.h"
+
+#define ELEMENT                                                                \
+    (EXP_SCOPE_ROOT | EXP_SCOPE_SWITCH | EXP_SCOPE_NTB | EXP_SCOPE_DEVICE)
+
+struct ExpMetric {
+    const char *name;
+    unsigned scopes; /* ExpScope bits */
+    enum {
+        NUMBER,
+        MEASURE, /* a number that a flow has only if it has not failed */
+        COUNT,   /* a number that grows from the start of the simulation on */
+        TEXT,
+        DISTRIBUTION
+    } kind;
+    ExpValue (*get)(const ExpSubject *subject);
+    const char *help;
+};
+
+/* exp_metric.c: all of them, those of a scope in the order of the help. */
+extern const ExpMetric exp_metrics[];
+extern const unsigned exp_metric_count;
+
+#endif
