@@ -478,8 +478,12 @@ static bool serve_deferred(FarsideCompleter *s)
 static void deferred_run(void *opaque)
 {
     FarsideCompleter *s = opaque;
+    bool is_left;
 
-    if (serve_deferred(s)) {
+    farside_wait_set_top(true);
+    is_left = serve_deferred(s);
+    farside_wait_set_top(false);
+    if (is_left) {
         qemu_bh_schedule(s->deferred_bh);
     }
 }

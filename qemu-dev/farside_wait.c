@@ -58,6 +58,7 @@ static unsigned devices; /* those of them that are waits of a device */
 static int64_t latest;   /* the end of the outermost wait */
 static unsigned turn;    /* of the main loop */
 static bool is_called;   /* the main loop was called, and has not come yet */
+static bool is_at_top;   /* a bottom half of the main loop serves peers */
 
 static NotifierList idle = NOTIFIER_LIST_INITIALIZER(idle);
 
@@ -178,10 +179,15 @@ bool farside_wait_of_device(void)
     /*
      * In a coroutine QEMU does not wait for a drive, but leaves the coroutine,
      * and all that is under way in it. A timed cluster knows of timers and
-     * bottom halves, too.
+     * bottom halves, too, of which ours is one.
      */
     return devices > 0 || qemu_in_coroutine() ||
-           (farside_time() && farside_time()->is_in_device());
+           (farside_time() && !is_at_top && farside_time()->is_in_device());
+}
+
+void farside_wait_set_top(bool is_top)
+{
+    is_at_top = is_top;
 }
 
 void farside_wait_add_idle(Notifier *notifier)

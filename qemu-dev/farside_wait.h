@@ -61,6 +61,12 @@ void farside_wait_forget(FarsideWait *s);
 
 /* True while some device's code is under way in this thread. */
 bool farside_wait_of_device(void);
+
+/*
+ * Set while a bottom half of the main loop's own context serves peers: below it
+ * on the stack there is no device's code. QEMU runs none of these inside a wait.
+ */
+void farside_wait_set_top(bool is_top);
 /*
  * Called in waits when no device waits: peers may be served what was deferred.
  * The notifier gets a bool, and sets it if some of that is left to be served.
