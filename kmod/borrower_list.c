@@ -14,7 +14,7 @@
 #define LIST_TIMEOUT_MS 3000
 
 void borrower_device_info(struct dlend_device_info *info,
-			    const struct dlend_msg_device *msg)
+			  const struct dlend_msg_device *msg)
 {
 	memset(info, 0, sizeof(*info));
 	info->fdid = le32_to_cpu(msg->fdid);

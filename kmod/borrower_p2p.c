@@ -37,7 +37,7 @@ static bool holds(phys_addr_t phys, size_t size, phys_addr_t start, u64 length)
 	return phys >= start && size <= length && phys - start <= length - size;
 }
 
-/* borrower_p2p_lock is held. Return: the pair that lets the loan's device reach a range, or NULL. */
+/* borrower_p2p_lock is held. Return: the pair by which the device reaches a range, or NULL. */
 static struct p2p *find_range(struct borrower_loan *loan, phys_addr_t phys, size_t size,
 			      dma_addr_t *ret_bus)
 {

@@ -52,7 +52,7 @@ int borrower_send_borrow(struct borrower_loan *loan, struct dlend_why *why)
 }
 
 int borrower_send_attach(struct borrower_loan *loan, struct dlend_msg_attach *req,
-		       struct dlend_msg_attach_answer *answer, struct dlend_why *why)
+			 struct dlend_msg_attach_answer *answer, struct dlend_why *why)
 {
 	u32 node = loan->fdid >> 16;
 	int ret;

@@ -367,7 +367,7 @@ struct ctl_job {
 	struct dlend_why why;
 	struct completion done;
 	long err;
-	bool over, left;		/* guarded by ctl_lock: the work ended; the caller was killed */
+	bool over, left;	/* guarded by ctl_lock: the work ended; the caller was killed */
 };
 
 static struct workqueue_struct *ctl_wq;

@@ -18,6 +18,7 @@ bool dlend_going_down(void)
 {
 	if (system_state > SYSTEM_RUNNING)
 		return true;
+	/* Pairs with the release in fabric_reboot(): noticed_at is set before. */
 	return smp_load_acquire(&noticed) &&
 	       time_before(jiffies, noticed_at + msecs_to_jiffies(REBOOT_MS));
 }

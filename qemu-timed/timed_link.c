@@ -153,8 +153,10 @@ static void let_monitor_act(unsigned tries)
     }
 }
 
-/* The peer makes room at the end of its slice, and the model at once; but not
- * if it was stopped. @looks counts the calls. */
+/*
+ * The peer makes room at the end of its slice, and the model at once; but not
+ * if it was stopped. @looks counts the calls.
+ */
 static void wait_for_room(unsigned *looks)
 {
     const unsigned looks_of_try = WAIT_MS * 1000 / ROOM_US;
@@ -629,8 +631,10 @@ static void stand_nested(int64_t now)
     while (timed_board_stand(links.board, now, timed_board_round(links.board),
                              WAIT_MS) <= now) {
         check_board();
-        /* A machine that stands waits for the supervisor, and no longer for
-         * others: only its end cannot wait. */
+        /*
+         * A machine that stands waits for the supervisor, and no longer for
+         * others: only its end cannot wait.
+         */
         let_monitor_act(0);
     }
     timed_board_set_busy(links.board, false);

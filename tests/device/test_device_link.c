@@ -221,33 +221,32 @@ END_TEST
  */
 START_TEST(unmapping_everything_is_quick)
 {
-    struct {
-        struct farside_wire_notices head;
-        struct farside_wire_notice notice[FARSIDE_WIRE_NOTICES_MAX];
-    } m = {.head = {.number = 0}};
+    size_t size = sizeof(struct farside_wire_notices) +
+                  sizeof(struct farside_wire_notice) * FARSIDE_WIRE_NOTICES_MAX;
+    g_autofree struct farside_wire_notices *m = g_malloc0(size);
     gint64 begin;
     unsigned i;
 
     far_end_connect();
     for (i = 0; i < SPREAD; i++) {
-        struct farside_wire_notice *n = &m.notice[i % 128];
+        struct farside_wire_notice *n = &m->notice[i % 128];
 
         *n = (struct farside_wire_notice){
             .address = (uint64_t)i << 37, .size = 4096, .perm = 3};
         if (i % 128 == 127) {
-            m.head.number++;
-            m.head.count = 128;
-            rig_peer_send(peer, FARSIDE_WIRE_NOTICES, &m, sizeof(m));
+            m->number++;
+            m->count = 128;
+            rig_peer_send(peer, FARSIDE_WIRE_NOTICES, m, size);
         }
     }
     for (i = 0; i < 128; i++) {
-        m.notice[i] = (struct farside_wire_notice){.size = 1ull << 48};
+        m->notice[i] = (struct farside_wire_notice){.size = 1ull << 48};
     }
     begin = g_get_monotonic_time();
     for (i = 0; i < 4; i++) {
-        m.head.number++;
-        rig_peer_send(peer, FARSIDE_WIRE_NOTICES, &m, sizeof(m));
-        receive_noted(m.head.number);
+        m->number++;
+        rig_peer_send(peer, FARSIDE_WIRE_NOTICES, m, size);
+        receive_noted(m->number);
     }
     ck_assert_int_lt(g_get_monotonic_time() - begin, 10 * G_USEC_PER_SEC);
 }

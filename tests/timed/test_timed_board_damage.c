@@ -165,7 +165,7 @@ static void use_all(Rig *rig)
 #define USED 4096
 
 typedef struct Saved {
-    Shared head;
+    uint8_t head[sizeof(Shared)];
     uint8_t rings[2 * CHANNELS][USED];
 } Saved;
 
@@ -173,7 +173,7 @@ static void save(const Rig *rig, Saved *saved)
 {
     const Shared *s = rig->machine[0]->shared;
 
-    memcpy(&saved->head, s, sizeof(*s));
+    memcpy(saved->head, s, sizeof(*s));
     for (unsigned i = 0; i < 2 * CHANNELS; i++) {
         memcpy(saved->rings[i], s->rings[i], USED);
     }
@@ -183,7 +183,7 @@ static void restore(Rig *rig, const Saved *saved)
 {
     Shared *s = rig->machine[0]->shared;
 
-    memcpy(s, &saved->head, sizeof(*s));
+    memcpy(s, saved->head, sizeof(*s));
     for (unsigned i = 0; i < 2 * CHANNELS; i++) {
         memcpy(s->rings[i], saved->rings[i], USED);
     }

@@ -305,7 +305,8 @@ START_TEST(fair_share)
     FabLend *gpu, *disk;
 
     two_hosts(2, 16 * GIB, 256 * MIB, &a, &b);
-    fab_lend_offer(fab_component_as_endpoint(a.dev[0]), DLEND_WEIGHT_ACCELERATOR);
+    fab_lend_offer(fab_component_as_endpoint(a.dev[0]),
+                   DLEND_WEIGHT_ACCELERATOR);
     fab_lend_offer(fab_component_as_endpoint(a.dev[1]), DLEND_WEIGHT);
     /* Offers of other hosts do not count. */
     fab_lend_offer(fab_component_as_endpoint(b.dev[1]), 1000);
