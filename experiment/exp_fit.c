@@ -77,7 +77,7 @@ static bool derive(Search *search, const double *u, double *jacobian,
     return true;
 }
 
-/* What lmder() asks for: the errors at @u, or their derivatives. A negative
+/* Answers lmder(): the errors at @u, or their derivatives. A negative
  * number ends it. */
 static int evaluate(void *data, int m, int n, const double *u, double *errors,
                     double *jacobian, int stride, int what)

@@ -47,7 +47,7 @@ static inline void fab_account_made(FabAccounts *accounts, const FabTlp *tlp)
                                      : &account->made) += tlp->payload_bytes;
 }
 
-/* What is rare in fab_account_arrived() and fab_account_left(): a TLP at or
+/* The rare parts of fab_account_arrived() and fab_account_left(): a TLP at or
  * before the begin of the meter's span, and what follows if no more is under
  * way. */
 void fab_account_arrived_early(FabMeter *meter, const FabTlp *tlp, SimTime now);

@@ -5,7 +5,7 @@
 #include "fab_fabric.h"
 
 /*
- * What became of the payload of each flow. Bytes that were made have arrived,
+ * The fate of each flow's payload. Bytes that were made have arrived,
  * are lost, or are still on their way: fab_account_check() compares the three
  * with the TLPs that exist, so a component that drops bytes without a word is
  * found. Losses, and requests that failed without payload, are kept by place.

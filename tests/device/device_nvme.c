@@ -248,6 +248,22 @@ unsigned nvme_poll(DeviceNvme *nvme, unsigned count)
     return poll_queue(nvme, 1, count);
 }
 
+bool nvme_wait_or_stop(DeviceNvme *nvme, unsigned count)
+{
+    unsigned found = 0;
+    gint64 deadline = rig_deadline();
+
+    while ((found += poll_queue(nvme, 1, count - found)) < count) {
+        if (nvme_status(nvme) & NVME_CSTS_CFS) {
+            return false;
+        }
+        if (g_get_monotonic_time() > deadline) {
+            ck_abort_msg("%u of %u NVMe commands are done", found, count);
+        }
+    }
+    return true;
+}
+
 void nvme_wait(DeviceNvme *nvme, unsigned count)
 {
     wait_queue(nvme, 1, count);

@@ -53,6 +53,8 @@ void nvme_ring(DeviceNvme *nvme);
 uint32_t nvme_status(DeviceNvme *nvme);
 /* Waits for @count completions, which must be good. Fails after 10 s. */
 void nvme_wait(DeviceNvme *nvme, unsigned count);
+/* The same, but returns false if the controller stops with a fatal status. */
+bool nvme_wait_or_stop(DeviceNvme *nvme, unsigned count);
 /* Takes the completions that are there, at most @count; returns how many. */
 unsigned nvme_poll(DeviceNvme *nvme, unsigned count);
 
