@@ -64,7 +64,7 @@ bool farside_wait_of_device(void);
 
 /*
  * Set while a bottom half of the main loop's own context serves peers: below it
- * on the stack there is no device's code. QEMU runs none of these inside a wait.
+ * on the stack there is no device's code. QEMU runs none of these in a wait.
  */
 void farside_wait_set_top(bool is_top);
 /*
