@@ -27,7 +27,7 @@ typedef enum InvRole {
     INV_ROLE_PORT,       /* a further port of a device */
 } InvRole;
 
-/* What an import makes of a function. */
+/* An import makes one of these of a function. */
 typedef struct InvPlace {
     InvRole role;
     const char *reason; /* it is left out; NULL: it is not */

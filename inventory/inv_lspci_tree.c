@@ -138,7 +138,7 @@ static bool has_right_lead(const Reader *reader, const char *text, int column)
             return false;
         }
     }
-    /* What the move has put in front of column 0 is blank. */
+    /* The move has put blanks in front of column 0. */
     for (int at = 0; at < reader->move; at++) {
         if (text[at] != ' ') {
             return false;

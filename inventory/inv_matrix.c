@@ -12,7 +12,7 @@
 
 #define ENTRIES_MAX 512
 
-/* What is between two entries, by the legend of the matrix. */
+/* The way between two entries, by the legend of the matrix. */
 typedef enum Way {
     WAY_NVLINK, /* NV#: hides the way through PCIe */
     WAY_PIX,    /* at most one bridge */

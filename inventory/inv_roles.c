@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the functions of a machine become in a description. */
+/* The elements that a machine's functions become in a description. */
 #include <string.h>
 
 #include "inv_import_priv.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What terminals, mail programs and Markdown do to the text of a dump. */
+/* Undoes the changes of terminals, mail programs and Markdown to a dump. */
 #include <string.h>
 
 #include "inv_inventory.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What this kernel does for a function because of its IDs and class. The PCI core runs such
+ * This kernel's quirks for a function, by its IDs and class. The PCI core runs such
  * functions of the kernel ("quirks") before any driver is bound, and cannot be told to leave
  * them out. Most are for parts of a chipset: they act on the whole machine, and believe all
  * that the function's registers say.

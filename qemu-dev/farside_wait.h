@@ -3,11 +3,12 @@
  * Waits for a peer. Each holds QEMU's big lock, so this file decides how long
  * it may last, and what this machine may do for peers meanwhile.
  *
- * What may be done: a device that waits for its DMA is in the middle of its own
- * code. Another access to it could free what that code uses, also by a detour
- * such as configuration space or the slot of its root port. So while any device
- * waits, farside_wait_of_device() is true, and peers are served only what calls
- * no device. A CPU that waits for its own access is in no device's code.
+ * Its work meanwhile: a device that waits for its DMA is in the middle of its
+ * own code. Another access to it could free what that code uses, also by a
+ * detour such as configuration space or the slot of its root port. So while any
+ * device waits, farside_wait_of_device() is true, and peers are served only
+ * what calls no device. A CPU that waits for its own access is in no device's
+ * code.
  *
  * How long: a wait lasts completion-timeout at most, together with all waits
  * inside it. A peer that let it expire is silent, and no wait for it begins

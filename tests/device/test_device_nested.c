@@ -451,7 +451,7 @@ START_TEST(no_request_harms_a_device_that_waits)
 }
 END_TEST
 
-/* What may pass */
+/* Requests that may pass */
 
 typedef struct {
     const Device *device;
