@@ -25,8 +25,6 @@ OBJECT_DECLARE_SIMPLE_TYPE(FarsideGpu, FARSIDE_GPU)
 /* Processing accelerator, PCI Code and ID Assignment 1.11 s1.19 */
 #define CLASS_ACCELERATOR 0x1200
 
-#define BAR_REGS 0
-#define BAR_MEMORY 2
 #define BAR_MSIX 4
 #define MSIX_SIZE 0x1000
 #define MSIX_PBA 0x800
@@ -207,8 +205,8 @@ static void farside_gpu_add_bars(FarsideGpu *s)
     memory_region_init_io(&s->regs, OBJECT(s), &farside_gpu_ops, s,
                           "farside-gpu-regs", GPU_REGS_SIZE);
     memory_region_init(&s->msix, OBJECT(s), "farside-gpu-msix", MSIX_SIZE);
-    farside_gpu_add_bar(pci, BAR_REGS, TYPE_MEMORY_64, &s->regs);
-    farside_gpu_add_bar(pci, BAR_MEMORY,
+    farside_gpu_add_bar(pci, GPU_BAR_REGS, TYPE_MEMORY_64, &s->regs);
+    farside_gpu_add_bar(pci, GPU_BAR_MEMORY,
                         TYPE_MEMORY_64 | PCI_BASE_ADDRESS_MEM_PREFETCH,
                         &s->memory);
     farside_gpu_add_bar(pci, BAR_MSIX, TYPE_MEMORY_64, &s->msix);
@@ -243,10 +241,10 @@ static bool farside_gpu_init_extended(FarsideGpu *s, Error **errp)
     if (s->vfs) {
         pcie_sriov_pf_init(pci, CAP_SRIOV, TYPE_FARSIDE_GPU, GPU_DEVICE_ID,
                            s->vfs, s->vfs, VF_OFFSET, VF_STRIDE);
-        pcie_sriov_pf_init_vf_bar(pci, BAR_REGS, TYPE_MEMORY_64,
+        pcie_sriov_pf_init_vf_bar(pci, GPU_BAR_REGS, TYPE_MEMORY_64,
                                   GPU_REGS_SIZE);
         pcie_sriov_pf_init_vf_bar(
-            pci, BAR_MEMORY, TYPE_MEMORY_64 | PCI_BASE_ADDRESS_MEM_PREFETCH,
+            pci, GPU_BAR_MEMORY, TYPE_MEMORY_64 | PCI_BASE_ADDRESS_MEM_PREFETCH,
             VF_MEMORY);
         pcie_sriov_pf_init_vf_bar(pci, BAR_MSIX, TYPE_MEMORY_64, MSIX_SIZE);
     }

@@ -14,7 +14,7 @@
 #include <linux/xarray.h>
 
 #include "../uapi/fgpu.h"
-#include "fgpu_regs.h"
+#include "uapi/gpu_regs.h"
 
 #define FGPU_HOST_SIZE		SZ_1M
 #define FGPU_RING_ENTRIES	64
@@ -24,7 +24,7 @@ struct fgpu_queue {
 	void __iomem *regs;
 	struct mutex lock;		/* one command at a time */
 	wait_queue_head_t wait;
-	struct fgpu_command *ring;
+	struct gpu_command *ring;
 	dma_addr_t ring_dma;
 	u32 tail;
 	int irq;
@@ -48,7 +48,7 @@ struct fgpu {
 	void *host;
 	dma_addr_t host_dma;
 	struct sg_table host_pages;	/* of @host */
-	struct fgpu_queue queue[FGPU_QUEUES];
+	struct fgpu_queue queue[GPU_QUEUE_COUNT];
 
 	struct mutex lists_lock;	/* guards the lists below */
 	struct list_head files;		/* of fgpu_file */
@@ -71,7 +71,7 @@ int fgpu_queues_start(struct fgpu *gpu);
 void fgpu_queues_stop(struct fgpu *gpu);
 void fgpu_queues_halt(struct fgpu *gpu);
 int fgpu_queues_restart(struct fgpu *gpu);
-int fgpu_queue_run(struct fgpu_queue *queue, const struct fgpu_command *command,
+int fgpu_queue_run(struct fgpu_queue *queue, const struct gpu_command *command,
 		   u32 *ret_error, u64 *ret_result);
 
 /* fgpu_buffer.c */

@@ -30,15 +30,15 @@ static int fgpu_info(struct fgpu *gpu, struct fgpu_info *info)
 	memset(info, 0, sizeof(*info));
 	info->memory = gpu->memory_size;
 	info->host = FGPU_HOST_SIZE;
-	info->queues = FGPU_QUEUES;
-	info->version = readl(gpu->regs + FGPU_REG_VERSION);
+	info->queues = GPU_QUEUE_COUNT;
+	info->version = readl(gpu->regs + GPU_VERSION);
 	strscpy(info->name, pci_name(gpu->pdev), sizeof(info->name));
 	return 0;
 }
 
 /* Commands */
 
-/* The address of a place that is no import. Sets it to FGPU_NO_ADDRESS for nowhere. */
+/* The address of a place that is no import. Sets it to GPU_NOWHERE for nowhere. */
 static int fgpu_address(struct fgpu *gpu, const struct fgpu_place *place, u64 size,
 			u64 *ret_address)
 {
@@ -46,13 +46,13 @@ static int fgpu_address(struct fgpu *gpu, const struct fgpu_place *place, u64 si
 
 	switch (place->kind) {
 	case FGPU_NOWHERE:
-		*ret_address = FGPU_NO_ADDRESS;
+		*ret_address = GPU_NOWHERE;
 		return 0;
 	case FGPU_MEMORY:
 		/* The device checks its own memory. */
-		if (place->offset & FGPU_LOCAL)
+		if (place->offset & GPU_LOCAL)
 			return -EINVAL;
-		*ret_address = FGPU_LOCAL | place->offset;
+		*ret_address = GPU_LOCAL | place->offset;
 		return 0;
 	case FGPU_HOST:
 		limit = FGPU_HOST_SIZE;
@@ -81,7 +81,7 @@ static int fgpu_run_locked(struct fgpu_file *file, struct fgpu_run *run)
 	const bool has_source = run->operation == FGPU_COPY || run->operation == FGPU_SUM;
 	struct fgpu_imported *imported = NULL;
 	struct fgpu *gpu = file->gpu;
-	struct fgpu_command command;
+	struct gpu_command command;
 	u64 source = run->value, destination;
 	int ret;
 
@@ -104,7 +104,7 @@ static int fgpu_run_locked(struct fgpu_file *file, struct fgpu_run *run)
 					fgpu_destination_size(run), &imported,
 					&destination);
 	if (!ret) {
-		command = (struct fgpu_command){
+		command = (struct gpu_command){
 			.operation = run->operation,
 			.length = cpu_to_le32(run->length),
 			.source = cpu_to_le64(source),
@@ -122,7 +122,7 @@ static int fgpu_run(struct fgpu_file *file, struct fgpu_run *run)
 {
 	int ret;
 
-	if (run->queue >= FGPU_QUEUES || run->reserved || run->operation > U8_MAX ||
+	if (run->queue >= GPU_QUEUE_COUNT || run->reserved || run->operation > U8_MAX ||
 	    run->length > U32_MAX)
 		return -EINVAL;
 	ret = mutex_lock_interruptible(&file->imports_lock);

@@ -70,16 +70,16 @@ static int fgpu_map(struct fgpu *gpu)
 	struct pci_dev *pdev = gpu->pdev;
 	u32 id;
 
-	gpu->regs = pci_iomap(pdev, FGPU_BAR_REGS, 0);
+	gpu->regs = pci_iomap(pdev, GPU_BAR_REGS, 0);
 	if (!gpu->regs)
 		return -ENOMEM;
-	id = readl(gpu->regs + FGPU_REG_ID);
-	gpu->memory = pci_resource_start(pdev, FGPU_BAR_MEMORY);
-	gpu->memory_size = readl(gpu->regs + FGPU_REG_MEMORY);
-	if (id != FGPU_ID_VALUE || !gpu->memory ||
-	    gpu->memory_size > pci_resource_len(pdev, FGPU_BAR_MEMORY)) {
+	id = readl(gpu->regs + GPU_ID);
+	gpu->memory = pci_resource_start(pdev, GPU_BAR_MEMORY);
+	gpu->memory_size = readl(gpu->regs + GPU_MEMORY);
+	if (id != GPU_ID_VALUE || !gpu->memory ||
+	    gpu->memory_size > pci_resource_len(pdev, GPU_BAR_MEMORY)) {
 		pci_err(pdev, "ID register 0x%08x, not 0x%08x, or no memory in BAR %d\n",
-			id, FGPU_ID_VALUE, FGPU_BAR_MEMORY);
+			id, GPU_ID_VALUE, GPU_BAR_MEMORY);
 		pci_iounmap(pdev, gpu->regs);
 		return -ENODEV;
 	}
@@ -89,7 +89,7 @@ static int fgpu_map(struct fgpu *gpu)
 static int fgpu_start(struct fgpu *gpu)
 {
 	struct pci_dev *pdev = gpu->pdev;
-	u32 bits = readl(gpu->regs + FGPU_REG_ADDRESS);
+	u32 bits = readl(gpu->regs + GPU_ADDRESS);
 	int ret;
 
 	if (bits > 63)
@@ -108,7 +108,7 @@ static int fgpu_start(struct fgpu *gpu)
 			      FGPU_HOST_SIZE);
 	if (ret)
 		goto free_host;
-	ret = pci_alloc_irq_vectors(pdev, FGPU_QUEUES, FGPU_QUEUES, PCI_IRQ_MSIX);
+	ret = pci_alloc_irq_vectors(pdev, GPU_QUEUE_COUNT, GPU_QUEUE_COUNT, PCI_IRQ_MSIX);
 	if (ret < 0)
 		goto free_pages;
 	ret = fgpu_queues_start(gpu);
@@ -220,7 +220,7 @@ static void fgpu_shutdown(struct pci_dev *pdev)
 {
 	struct fgpu *gpu = pci_get_drvdata(pdev);
 
-	writel(FGPU_CONTROL_RESET, gpu->regs + FGPU_REG_CONTROL);
+	writel(GPU_CONTROL_RESET, gpu->regs + GPU_CONTROL);
 	pci_clear_master(pdev);
 }
 
@@ -279,7 +279,7 @@ static const struct pci_error_handlers fgpu_error_handlers = {
 };
 
 static const struct pci_device_id fgpu_ids[] = {
-	{ PCI_DEVICE(FGPU_VENDOR_ID, FGPU_DEVICE_ID) },
+	{ PCI_DEVICE(GPU_VENDOR_ID, GPU_DEVICE_ID) },
 	{ }
 };
 MODULE_DEVICE_TABLE(pci, fgpu_ids);

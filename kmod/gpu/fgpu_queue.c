@@ -13,7 +13,7 @@
 /* The longest copy through a slow window takes less. */
 #define FGPU_TIMEOUT_MS 30000
 
-#define FGPU_RING_SIZE (FGPU_RING_ENTRIES * sizeof(struct fgpu_command))
+#define FGPU_RING_SIZE (FGPU_RING_ENTRIES * sizeof(struct gpu_command))
 
 static irqreturn_t fgpu_interrupt(int irq, void *data)
 {
@@ -29,10 +29,10 @@ static bool fgpu_queue_ended(struct fgpu_queue *queue)
 
 	if (READ_ONCE(queue->gpu->halted))
 		return true;
-	head = readl(queue->regs + FGPU_REG_HEAD);
+	head = readl(queue->regs + GPU_HEAD);
 	/* All ones: the device does not answer any more. */
 	return head == queue->tail || head == ~0u ||
-	       readl(queue->regs + FGPU_REG_ERROR);
+	       readl(queue->regs + GPU_ERROR);
 }
 
 /* Returns when the device does no more DMA for the queue. */
@@ -41,24 +41,24 @@ static void fgpu_queue_disable(struct fgpu_queue *queue)
 	/* Behind a link with a fault nothing arrives, and the device reaches nothing. */
 	if (pci_channel_offline(queue->gpu->pdev))
 		return;
-	writel(0, queue->regs + FGPU_REG_QUEUE_CONTROL);
-	readl(queue->regs + FGPU_REG_QUEUE_CONTROL);
+	writel(0, queue->regs + GPU_QUEUE_CONTROL);
+	readl(queue->regs + GPU_QUEUE_CONTROL);
 }
 
 static int fgpu_queue_enable(struct fgpu_queue *queue)
 {
-	writel(0, queue->regs + FGPU_REG_QUEUE_CONTROL);
-	lo_hi_writeq(queue->ring_dma, queue->regs + FGPU_REG_BASE);
-	writel(FGPU_RING_ENTRIES, queue->regs + FGPU_REG_ENTRIES);
+	writel(0, queue->regs + GPU_QUEUE_CONTROL);
+	lo_hi_writeq(queue->ring_dma, queue->regs + GPU_BASE);
+	writel(FGPU_RING_ENTRIES, queue->regs + GPU_ENTRIES);
 	queue->tail = 0;
-	writel(FGPU_QUEUE_ENABLE | FGPU_QUEUE_INTERRUPTS,
-	       queue->regs + FGPU_REG_QUEUE_CONTROL);
-	return readl(queue->regs + FGPU_REG_QUEUE_CONTROL) ==
-	       (FGPU_QUEUE_ENABLE | FGPU_QUEUE_INTERRUPTS) ? 0 : -EIO;
+	writel(GPU_QUEUE_ENABLE | GPU_QUEUE_INTERRUPTS,
+	       queue->regs + GPU_QUEUE_CONTROL);
+	return readl(queue->regs + GPU_QUEUE_CONTROL) ==
+	       (GPU_QUEUE_ENABLE | GPU_QUEUE_INTERRUPTS) ? 0 : -EIO;
 }
 
 /* Runs a command. Sets *ret_error to the device's reason if it returns -EIO. */
-int fgpu_queue_run(struct fgpu_queue *queue, const struct fgpu_command *command,
+int fgpu_queue_run(struct fgpu_queue *queue, const struct gpu_command *command,
 		   u32 *ret_error, u64 *ret_result)
 {
 	long left;
@@ -72,10 +72,10 @@ int fgpu_queue_run(struct fgpu_queue *queue, const struct fgpu_command *command,
 		return -ECANCELED;
 	}
 	queue->ring[queue->tail] = *command;
-	queue->ring[queue->tail].flags = FGPU_FLAG_INTERRUPT;
+	queue->ring[queue->tail].flags = GPU_FLAG_INTERRUPT;
 	queue->tail = (queue->tail + 1) % FGPU_RING_ENTRIES;
 	/* writel() orders the command before TAIL. */
-	writel(queue->tail, queue->regs + FGPU_REG_TAIL);
+	writel(queue->tail, queue->regs + GPU_TAIL);
 	left = wait_event_timeout(queue->wait, fgpu_queue_ended(queue),
 				  msecs_to_jiffies(FGPU_TIMEOUT_MS));
 	if (READ_ONCE(queue->gpu->halted)) {
@@ -83,21 +83,21 @@ int fgpu_queue_run(struct fgpu_queue *queue, const struct fgpu_command *command,
 		mutex_unlock(&queue->lock);
 		return -ECANCELED;
 	}
-	if (readl(queue->regs + FGPU_REG_HEAD) == ~0u) {
+	if (readl(queue->regs + GPU_HEAD) == ~0u) {
 		ret = -ENODEV;
 	} else if (!left) {
 		/* Stops the command: its memory may be freed when this returns. */
 		fgpu_queue_enable(queue);
 		ret = -ETIMEDOUT;
 	} else {
-		*ret_error = readl(queue->regs + FGPU_REG_ERROR);
+		*ret_error = readl(queue->regs + GPU_ERROR);
 		if (*ret_error) {
-			writel(1, queue->regs + FGPU_REG_RESUME);
+			writel(1, queue->regs + GPU_RESUME);
 			ret = -EIO;
 		}
 	}
 	*ret_result = lo_hi_readq(queue->regs + (command->operation == FGPU_SUM ?
-						 FGPU_REG_SUM : FGPU_REG_FENCE));
+						 GPU_SUM : GPU_FENCE));
 	mutex_unlock(&queue->lock);
 	return ret;
 }
@@ -108,7 +108,7 @@ static int fgpu_queue_start(struct fgpu *gpu, unsigned int index)
 	int ret;
 
 	queue->gpu = gpu;
-	queue->regs = gpu->regs + FGPU_QUEUE_REGS(index);
+	queue->regs = gpu->regs + GPU_QUEUE + index * GPU_QUEUE_STRIDE;
 	mutex_init(&queue->lock);
 	init_waitqueue_head(&queue->wait);
 	queue->ring = dma_alloc_coherent(&gpu->pdev->dev, FGPU_RING_SIZE,
@@ -134,10 +134,10 @@ void fgpu_queues_stop(struct fgpu *gpu)
 {
 	unsigned int i;
 
-	writel(FGPU_CONTROL_RESET, gpu->regs + FGPU_REG_CONTROL);
+	writel(GPU_CONTROL_RESET, gpu->regs + GPU_CONTROL);
 	/* Reads back: the device does no more DMA when this returns. */
-	readl(gpu->regs + FGPU_REG_ID);
-	for (i = 0; i < FGPU_QUEUES; i++) {
+	readl(gpu->regs + GPU_ID);
+	for (i = 0; i < GPU_QUEUE_COUNT; i++) {
 		struct fgpu_queue *queue = &gpu->queue[i];
 
 		if (!queue->ring)
@@ -154,8 +154,8 @@ int fgpu_queues_start(struct fgpu *gpu)
 	unsigned int i;
 	int ret;
 
-	writel(FGPU_CONTROL_RESET, gpu->regs + FGPU_REG_CONTROL);
-	for (i = 0; i < FGPU_QUEUES; i++) {
+	writel(GPU_CONTROL_RESET, gpu->regs + GPU_CONTROL);
+	for (i = 0; i < GPU_QUEUE_COUNT; i++) {
 		ret = fgpu_queue_start(gpu, i);
 		if (ret) {
 			fgpu_queues_stop(gpu);
@@ -171,7 +171,7 @@ void fgpu_queues_halt(struct fgpu *gpu)
 	unsigned int i;
 
 	WRITE_ONCE(gpu->halted, true);
-	for (i = 0; i < FGPU_QUEUES; i++)
+	for (i = 0; i < GPU_QUEUE_COUNT; i++)
 		wake_up(&gpu->queue[i].wait);
 	/* Waits for their callers. */
 	down_write(&gpu->use);
@@ -184,8 +184,8 @@ int fgpu_queues_restart(struct fgpu *gpu)
 	unsigned int i;
 	int ret = 0;
 
-	writel(FGPU_CONTROL_RESET, gpu->regs + FGPU_REG_CONTROL);
-	for (i = 0; i < FGPU_QUEUES && !ret; i++)
+	writel(GPU_CONTROL_RESET, gpu->regs + GPU_CONTROL);
+	for (i = 0; i < GPU_QUEUE_COUNT && !ret; i++)
 		ret = fgpu_queue_enable(&gpu->queue[i]);
 	if (ret)
 		pci_err(gpu->pdev, "its queues could not be enabled again\n");

@@ -1,17 +1,19 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR MIT */
 /*
  * Registers and commands of the accelerator. docs/reference/gpu.md is the
- * specification.
+ * specification. The device and its driver compile this file.
  */
 #ifndef GPU_REGS_H
 #define GPU_REGS_H
 
-#include <stdint.h>
+#include <linux/types.h>
 
 #define GPU_VENDOR_ID 0x1234
 #define GPU_DEVICE_ID 0xfa90
 
-#define GPU_REGS_SIZE 0x4000u
+#define GPU_BAR_REGS   0
+#define GPU_BAR_MEMORY 2
+#define GPU_REGS_SIZE  0x4000u
 
 #define GPU_ID       0x000u
 #define GPU_VERSION  0x004u
@@ -50,15 +52,15 @@
 #define GPU_ENTRIES_MIN      2u
 #define GPU_ENTRIES_MAX      4096u
 
-/* A command. Numbers are little-endian. */
+/* A command. */
 struct gpu_command {
-    uint8_t operation;
-    uint8_t flags;
-    uint16_t zero;
-    uint32_t length; /* bytes */
-    uint64_t source;
-    uint64_t destination;
-    uint64_t zero2;
+	__u8 operation;
+	__u8 flags;
+	__le16 zero;
+	__le32 length;	/* bytes */
+	__le64 source;
+	__le64 destination;
+	__le64 zero2;
 };
 
 _Static_assert(sizeof(struct gpu_command) == 32, "hardware format");
@@ -71,18 +73,18 @@ _Static_assert(sizeof(struct gpu_command) == 32, "hardware format");
 #define GPU_FLAG_INTERRUPT 1u
 #define GPU_LENGTH_MAX     (64u << 20)
 #define GPU_LOCAL          (1ull << 63) /* an offset in the own memory */
-#define GPU_NOWHERE        UINT64_MAX
+#define GPU_NOWHERE        (~0ull)
 
 enum {
-    GPU_ERROR_NONE = 0,
-    GPU_ERROR_OPERATION = 1,
-    GPU_ERROR_ZERO = 2,
-    GPU_ERROR_LENGTH = 3,
-    GPU_ERROR_ALIGNMENT = 4,
-    GPU_ERROR_LOCAL = 5,
-    GPU_ERROR_DMA = 6,
-    GPU_ERROR_RING = 7,
-    GPU_ERROR_TAIL = 8,
+	GPU_ERROR_NONE = 0,
+	GPU_ERROR_OPERATION = 1,
+	GPU_ERROR_ZERO = 2,
+	GPU_ERROR_LENGTH = 3,
+	GPU_ERROR_ALIGNMENT = 4,
+	GPU_ERROR_LOCAL = 5,
+	GPU_ERROR_DMA = 6,
+	GPU_ERROR_RING = 7,
+	GPU_ERROR_TAIL = 8,
 };
 
 #endif /* GPU_REGS_H */
