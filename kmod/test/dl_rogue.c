@@ -355,7 +355,7 @@ static int attach_just_now(unsigned int ms)
 	err = ask_attach(&req);
 	if (err)
 		return err == -ENODEV ? 0 : err;
-	/* What is attached lasts. */
+	/* A loan that is attached lasts. */
 	msleep(50);
 	err = ask_config(mine, loan, 0, 4, NULL);
 	give_back();

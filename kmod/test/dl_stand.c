@@ -96,6 +96,7 @@ static int stand_hit(struct kprobe *hit, struct pt_regs *regs)
 	regs->ip = is_call ? (unsigned long)stand_call : (unsigned long)stand_any;
 	return 1;
 }
+
 NOKPROBE_SYMBOL(stand_hit);
 
 /* The threads go on, and the function is as before. */

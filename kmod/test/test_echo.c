@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the tests of dl_fabric share: the ends of the loopback, random numbers, and a call
- * whose response is compared.
+ * The tests of dl_fabric share the ends of the loopback, random numbers, and a call whose
+ * response is compared.
  */
 #include <linux/module.h>
 

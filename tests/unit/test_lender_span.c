@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Spans of a device's addresses overlap, and move behind each other, as numbers without a
- * limit would; a place beyond the last address is none.
+ * Spans of a device's addresses overlap, and move behind each other, as numbers
+ * without a limit would; a place beyond the last address is none.
  */
 #include <check.h>
 #include <glib.h>
@@ -33,7 +33,8 @@ START_TEST(behind_the_interrupts)
 }
 END_TEST
 
-/* A region that the IOMMU keeps may end at the last address, or a page before it. */
+/* A region that the IOMMU keeps may end at the last address, or a page before
+ * it. */
 START_TEST(no_place_at_the_end)
 {
     const Span end = lender_span_of(LAST - PAGE + 1, PAGE);
@@ -81,16 +82,19 @@ START_TEST(equals_wide_numbers)
         __u64 base = from[g_rand_int_range(random, 0, 3)];
         __u64 align = PAGE << g_rand_int_range(random, 0, 5);
         __u64 size = PAGE * g_rand_int_range(random, 1, 17);
-        Span place = lender_span_of(base + PAGE * g_rand_int_range(random, 0, 48), size);
-        Span busy = lender_span_of(base + PAGE * g_rand_int_range(random, 0, 48),
-                                   PAGE * g_rand_int_range(random, 1, 17));
+        Span place =
+            lender_span_of(base + PAGE * g_rand_int_range(random, 0, 48), size);
+        Span busy =
+            lender_span_of(base + PAGE * g_rand_int_range(random, 0, 48),
+                           PAGE * g_rand_int_range(random, 1, 17));
         unsigned __int128 first =
             ((unsigned __int128)busy.last + align) / align * align;
         bool overlap = place.first <= busy.last && busy.first <= place.last;
         bool there = first + size - 1 <= LAST;
         Span was = place;
 
-        ck_assert_int_eq(lender_span_move_behind(&place, &busy, align), overlap);
+        ck_assert_int_eq(lender_span_move_behind(&place, &busy, align),
+                         overlap);
         ck_assert_int_eq(lender_span_is_empty(&place), overlap && !there);
         if (!lender_span_is_empty(&place)) {
             ck_assert_uint_eq(place.first, overlap ? (__u64)first : was.first);
