@@ -13,6 +13,8 @@
  *	lender_table.c		the devices
  *	lender_stats.c		counters, and the log of what was refused
  *
+ * lender_span.h has spans of addresses.
+ *
  * Locks, outermost first:
  *
  *	order_mutex	of a device. Serializes the orders of the administrator for it.
@@ -52,6 +54,7 @@
 #include "dl_fabric.h"
 #include "dl_lender.h"
 #include "dl_proto.h"
+#include "lender_span.h"
 
 /*
  * The configuration space of a device, as its borrower sees it and may change it.
@@ -73,6 +76,8 @@ struct lender_loan {
 	struct dlend_peer *peer;	/* counted */
 	u32 number;			/* names the loan in requests */
 	bool attached;			/* the windows are open */
+	unsigned long attach_by;	/* the loan ends then if it is not attached; jiffies */
+	bool failed;			/* the device had an error, which ends the loan */
 	bool guest;			/* for a virtual machine, with DLEND_ATTACH_GUEST */
 	u64 dma_size;			/* bytes of the DMA window */
 	u64 dma_bus;			/* its address for the device */
@@ -106,7 +111,8 @@ struct lender_device {
 	struct iommu_group *group;	/* NULL without an IOMMU */
 	struct pci_saved_state *saved;
 	struct completion idle;		/* completed when a loan ends */
-	struct work_struct fail;	/* ends the loan after an error of the device */
+	struct work_struct fail;	/* ends a loan that has failed */
+	struct delayed_work expire;	/* ends a loan that nobody attaches */
 	struct lender_loan *ending;	/* loan that the kernel's reset ends, or NULL */
 
 	/* A writer holds the device lock and lender_lock, a reader one of them. */
@@ -289,11 +295,6 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 		      const struct dlend_msg_attach *req, u64 *dma_bus,
 		      u64 *msi_bus);
 void lender_iommu_close(struct lender_device *d, struct lender_loan *loan);
-
-/* Addresses of a device, of which @last is the last. */
-struct lender_span {
-	u64 first, last;
-};
 
 /*
  * Lets the device of a loan reach more physical addresses, at the lowest addresses that
