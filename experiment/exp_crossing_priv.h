@@ -101,7 +101,7 @@ static inline int64_t crossing_now_ns(const ExpCrossings *self)
     return crossing_to_ns(sim_engine_now(self->engine));
 }
 
-/* Frees @item when it is no longer used. */
+/* exp_crossing_item.c. Frees @item when it is no longer used. */
 void crossing_unref(Item *item);
 
 /* Takes @item out of the queue of its direction, which may free it. */
@@ -109,6 +109,9 @@ void crossing_drop(Item *item);
 
 /* The TLPs of @item do not matter any more. This may free it. */
 void crossing_forget(Item *item);
+
+/* @item arrives now: tells the caller, and lets go what waited for it. */
+void crossing_arrive(Item *item);
 
 /* The write at the head of @direction has gone: reads and completions that
  * waited only for it arrive. */

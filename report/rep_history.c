@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "rep_history.h"
+#include "rep_history_priv.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,25 +13,6 @@
 #include "rep_plot.h"
 #include "table_csv.h"
 
-enum {
-    VERSION,
-    TIME,
-    SCENARIO,
-    POINT,
-    COLUMN,
-    UNIT,
-    BETTER,
-    VALUE,
-    N_COLUMNS
-};
-
-static const TableColumn columns[N_COLUMNS] = {
-    {"version", TABLE_TEXT, 0},  {"time", TABLE_TEXT, 0},
-    {"scenario", TABLE_TEXT, 0}, {"point", TABLE_TEXT, 0},
-    {"column", TABLE_TEXT, 0},   {"unit", TABLE_TEXT, 0},
-    {"better", TABLE_TEXT, 0},   {"value", TABLE_TEXT, 0},
-};
-
 /* ---- Appending ---------------------------------------------------------- */
 
 static void add_numbers(Table *table, const char *version, const char *time,
@@ -39,30 +20,21 @@ static void add_numbers(Table *table, const char *version, const char *time,
 {
     for (unsigned i = 0; i < numbers->len; i++) {
         const RepNumber *number = numbers->pdata[i];
-        const char *const cells[N_COLUMNS] = {version,
-                                              time,
-                                              number->scenario,
-                                              number->point,
-                                              number->column,
-                                              number->unit,
-                                              rep_better_word(number->better),
-                                              number->value};
+        const char *const cells[HISTORY_N_COLUMNS] = {
+            version,
+            time,
+            number->scenario,
+            number->point,
+            number->column,
+            number->unit,
+            rep_better_word(number->better),
+            number->value};
         unsigned row = table_add_row(table);
 
-        for (unsigned j = 0; j < N_COLUMNS; j++) {
+        for (unsigned j = 0; j < HISTORY_N_COLUMNS; j++) {
             table_set_text(table, row, j, cells[j]);
         }
     }
-}
-
-bool rep_history_is_one(const Table *table)
-{
-    bool is_one = table_n_columns(table) == N_COLUMNS;
-
-    for (unsigned i = 0; is_one && i < N_COLUMNS; i++) {
-        is_one = strcmp(table_column_name(table, i), columns[i].name) == 0;
-    }
-    return is_one;
 }
 
 static Table *read_file(const char *path, GError **error)
@@ -72,7 +44,7 @@ static Table *read_file(const char *path, GError **error)
     if (!table) {
         return NULL;
     }
-    if (!rep_history_is_one(table)) {
+    if (!history_is_one(table)) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "%s is no history: its columns must be version, time, "
                     "scenario, point, column, unit, better, value",
@@ -108,7 +80,7 @@ static bool check_version(const char *path, const char *version, GError **error)
         return false;
     }
     for (unsigned i = 0; i < table_n_rows(old); i++) {
-        g_autofree char *cell = table_dup_cell(old, i, VERSION);
+        g_autofree char *cell = table_dup_cell(old, i, HISTORY_VERSION);
 
         if (strcmp(cell, version) == 0) {
             g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
@@ -202,7 +174,7 @@ bool rep_history_append(const char *path, const char *version, const char *time,
     if (!numbers) {
         return false;
     }
-    table_add_columns(table, columns, N_COLUMNS);
+    table_add_columns(table, history_columns, HISTORY_N_COLUMNS);
     add_numbers(table, version, time, numbers);
     text = table_to_csv(table);
     if (is_new) {
@@ -326,10 +298,10 @@ static RepTrend *trend_of(RepHistory *history, GHashTable *by_name,
                           const Table *table, unsigned row)
 {
     g_autofree char *name = NULL;
-    g_autofree char *word = table_dup_cell(table, row, BETTER);
-    g_autofree char *scenario = table_dup_cell(table, row, SCENARIO);
-    g_autofree char *point = table_dup_cell(table, row, POINT);
-    g_autofree char *column = table_dup_cell(table, row, COLUMN);
+    g_autofree char *word = table_dup_cell(table, row, HISTORY_BETTER);
+    g_autofree char *scenario = table_dup_cell(table, row, HISTORY_SCENARIO);
+    g_autofree char *point = table_dup_cell(table, row, HISTORY_POINT);
+    g_autofree char *column = table_dup_cell(table, row, HISTORY_COLUMN);
     RepTrend *trend;
 
     name = g_strjoin("\x1f", scenario, point, column, NULL);
@@ -339,7 +311,7 @@ static RepTrend *trend_of(RepHistory *history, GHashTable *by_name,
         trend->scenario = g_steal_pointer(&scenario);
         trend->point = g_steal_pointer(&point);
         trend->column = g_steal_pointer(&column);
-        trend->unit = table_dup_cell(table, row, UNIT);
+        trend->unit = table_dup_cell(table, row, HISTORY_UNIT);
         trend->versions = g_array_new(FALSE, FALSE, sizeof(unsigned));
         trend->values = g_array_new(FALSE, FALSE, sizeof(RepWide));
         trend->texts = g_ptr_array_new_with_free_func(g_free);
@@ -355,8 +327,8 @@ static bool take_row(RepHistory *history, GHashTable *by_name,
                      const Table *table, unsigned row, const char *path,
                      GError **error)
 {
-    g_autofree char *version = table_dup_cell(table, row, VERSION);
-    g_autofree char *text = table_dup_cell(table, row, VALUE);
+    g_autofree char *version = table_dup_cell(table, row, HISTORY_VERSION);
+    g_autofree char *text = table_dup_cell(table, row, HISTORY_VALUE);
     RepTrend *trend = trend_of(history, by_name, table, row);
     unsigned digits, index;
     RepWide wide;
@@ -372,7 +344,8 @@ static bool take_row(RepHistory *history, GHashTable *by_name,
                                           g_str_equal, &index)) {
         index = history->versions->len;
         g_ptr_array_add(history->versions, g_steal_pointer(&version));
-        g_ptr_array_add(history->times, table_dup_cell(table, row, TIME));
+        g_ptr_array_add(history->times,
+                        table_dup_cell(table, row, HISTORY_TIME));
     }
     for (unsigned i = 0; i < trend->versions->len; i++) {
         if (g_array_index(trend->versions, unsigned, i) == index) {

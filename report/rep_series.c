@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "rep_history.h"
+#include "rep_history_priv.h"
 #include "table_csv.h"
 
 static const char *const better_words[] = {
@@ -248,7 +248,7 @@ GPtrArray *rep_series_read_files(char **files, GPtrArray *failed,
         if (!table) {
             return NULL;
         }
-        if (rep_history_is_one(table)) {
+        if (history_is_one(table)) {
             g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                         "%s is a history, not a result", *files);
             return NULL;

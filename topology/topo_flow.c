@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Flows: their values, and the resolution of their references. */
+/* Flows: their values. */
 #include "topo_flow_priv.h"
 
 #include <string.h>
-
-#include "topo_suggest.h"
 
 /* ---- Getters ----------------------------------------------------------- */
 
@@ -162,7 +160,7 @@ TopoTarget topo_flow_target(const TopoFlow *flow, const char *key)
     return *get_target(flow, key, TOPO_TYPE_TARGET);
 }
 
-/* ---- References -------------------------------------------------------- */
+/* ---- For the checks of the kinds --------------------------------------- */
 
 void topo_flow_report(TopoLoader *loader, const TopoFlow *flow, const char *key,
                       const char *format, ...)
@@ -177,124 +175,6 @@ void topo_flow_report(TopoLoader *loader, const TopoFlow *flow, const char *key,
                     "%s: %s", key, text);
 }
 
-/* Returns whether @key may name @target; reports it if not. If @target has no
- * part, that is reported already. */
-static bool check_target(TopoLoader *loader, const TopoFlow *flow,
-                         const TopoKey *key, const TopoTarget *target)
-{
-    static const unsigned any_of[] = {
-        [TOPO_TARGET_RAM] = TOPO_MAY_BE_RAM,
-        [TOPO_TARGET_CPU] = TOPO_MAY_BE_CPU,
-        [TOPO_TARGET_DEVICE] =
-            TOPO_MAY_BE_DEVICE | TOPO_MAY_BE_BAR | TOPO_MAY_BE_GPU,
-    };
-    const TopoDevice *device = target->device;
-    unsigned n;
-
-    if ((key->targets & any_of[target->kind]) == 0) {
-        topo_flow_report(loader, flow, key->key,
-                         "%s cannot be used here; "
-                         "write %s",
-                         topo_values_text(flow->values, key->key), key->help);
-        return false;
-    }
-    if (target->kind == TOPO_TARGET_RAM && target->bar >= 0 &&
-        (key->targets & TOPO_MAY_BE_NODE) == 0) {
-        topo_flow_report(loader, flow, key->key,
-                         "%s names a node, which cannot be chosen here; write "
-                         "%s.ram",
-                         topo_values_text(flow->values, key->key),
-                         target->host->name);
-        return false;
-    }
-    if (device == NULL || device->part == NULL) {
-        return true;
-    }
-    if ((key->targets & TOPO_MAY_BE_BAR) != 0 &&
-        topo_part_bars(device->part, &n) == NULL) {
-        topo_flow_report(loader, flow, key->key,
-                         "%s has no BAR; name another target", device->path);
-        return false;
-    }
-    if ((key->targets & TOPO_MAY_BE_GPU) != 0 &&
-        topo_part_kind(device->part) != TOPO_PART_GPU) {
-        topo_flow_report(loader, flow, key->key, "%s is not a GPU; name one",
-                         device->path);
-        return false;
-    }
-    return true;
-}
-
-static TopoTarget find_target(TopoLoader *loader, const TopoFlow *flow,
-                              const TopoKey *key, const char *text)
-{
-    const TopoTarget none = {TOPO_TARGET_NONE, NULL, NULL, -1};
-    bool is_worded = !topo_errors_is_full(loader->errors);
-    g_autoptr(GError) error = NULL;
-    TopoTarget target;
-
-    if (!topo_find_target(&loader->loaded->pub, text, &target,
-                          is_worded ? &error : NULL)) {
-        topo_flow_report(loader, flow, key->key, "%s",
-                         is_worded ? error->message : "not found");
-        return none;
-    }
-    return check_target(loader, flow, key, &target) ? target : none;
-}
-
-static TopoTarget find_device(TopoLoader *loader, const TopoFlow *flow,
-                              const TopoValue *value)
-{
-    TopoDevice *device = topo_load_find_device(loader, value);
-
-    if (device == NULL) {
-        return (TopoTarget){TOPO_TARGET_NONE, NULL, NULL, -1};
-    }
-    if (device->part != NULL && topo_part_kind(device->part) == TOPO_PART_NTB) {
-        topo_flow_report(loader, flow, "device",
-                         "%s is an NTB adapter and has no DMA engine; name a "
-                         "GPU or an endpoint",
-                         device->path);
-    }
-    return (TopoTarget){TOPO_TARGET_DEVICE, device->host, device, -1};
-}
-
-static void find_references(TopoLoader *loader, TopoFlow *flow)
-{
-    const TopoSection *section = &flow->kind->section;
-    TopoHost *host;
-    unsigned i;
-
-    for (i = 0; i < section->n_keys; i++) {
-        const TopoValue *value = &flow->values->values[i];
-        TopoTarget *target = &flow->targets[i];
-
-        target->bar = -1;
-        if (!value->valid || value->text == NULL) {
-            continue;
-        }
-        switch (section->keys[i].type) {
-        case TOPO_TYPE_HOST:
-            host = topo_load_find_host(loader, value);
-            if (host != NULL) {
-                target->kind = TOPO_TARGET_CPU;
-                target->host = host;
-            }
-            break;
-        case TOPO_TYPE_DEVICE:
-            *target = find_device(loader, flow, value);
-            break;
-        case TOPO_TYPE_TARGET:
-            *target = find_target(loader, flow, &section->keys[i], value->text);
-            break;
-        default:
-            break;
-        }
-    }
-}
-
-/* ---- Loading ----------------------------------------------------------- */
-
 void topo_flow_set_number(TopoFlow *flow, const char *key, int64_t number)
 {
     TopoValue *value =
@@ -307,112 +187,6 @@ void topo_flow_set_number(TopoFlow *flow, const char *key, int64_t number)
 void topo_flow_set_target(TopoFlow *flow, const char *key, TopoTarget target)
 {
     flow->targets[topo_schema_index(flow->values->section, key)] = target;
-}
-
-static void load_after(TopoLoader *loader, TopoFlow *flow)
-{
-    g_autoptr(GPtrArray) names = topo_values_items(flow->values, "after");
-    unsigned i;
-
-    for (i = 0; i < names->len; i++) {
-        const TopoNode *name = g_ptr_array_index(names, i);
-        TopoFlow *before = NULL;
-
-        if (name->text == NULL) {
-            continue; /* reported when the list was read */
-        }
-        before = g_hash_table_lookup(loader->loaded->flows, name->text);
-        if (before == NULL) {
-            topo_errors_add(loader->errors, name->place,
-                            "after: no flow '%s' stands before this one in the "
-                            "list; name one that does",
-                            name->text);
-        } else if (flow->kind->has_own_fabric || before->kind->has_own_fabric) {
-            topo_errors_add(loader->errors, name->place,
-                            "after: a flow of kind path runs alone, so it "
-                            "waits for no other flow and no other flow for it; "
-                            "leave it out");
-        } else {
-            g_ptr_array_add(flow->after, before);
-        }
-    }
-}
-
-/* Makes @flow wait for the flow before it in each of its streams. */
-static void load_streams(TopoLoader *loader, TopoFlow *flow)
-{
-    GHashTable *streams = loader->loaded->streams;
-    g_autoptr(GPtrArray) names = topo_values_items(flow->values, "streams");
-    unsigned i;
-
-    for (i = 0; i < names->len; i++) {
-        const TopoNode *name = g_ptr_array_index(names, i);
-        TopoFlow *before;
-
-        if (name->text == NULL) {
-            continue; /* reported when the list was read */
-        }
-        if (flow->kind->has_own_fabric) {
-            topo_errors_add(loader->errors, name->place,
-                            "streams: a flow of kind path runs alone, so it "
-                            "waits for no other flow; leave it out");
-            return;
-        }
-        before = g_hash_table_lookup(streams, name->text);
-        if (before == flow) {
-            topo_errors_add(loader->errors, name->place,
-                            "streams: '%s' stands in the list twice; write "
-                            "it once",
-                            name->text);
-        } else if (before != NULL &&
-                   !g_ptr_array_find(flow->after, before, NULL)) {
-            g_ptr_array_add(flow->after, before);
-        }
-        g_hash_table_insert(streams, g_strdup(name->text), flow);
-    }
-}
-
-static void refuse_kind(TopoLoader *loader, const TopoNode *node)
-{
-    const TopoNode *given = topo_node_get(node, "kind");
-    const char *text = topo_node_get_text(node, "kind");
-    g_autoptr(GPtrArray) names = topo_flow_kind_names();
-    g_autofree char *hint = topo_suggest(text != NULL ? text : "", names);
-
-    if (text != NULL) {
-        topo_errors_add(loader->errors, given->place,
-                        "'%s' is no kind of a flow%s", text, hint);
-    } else {
-        topo_errors_add(loader->errors,
-                        given != NULL ? given->place : node->place,
-                        "a flow needs a kind%s", hint);
-    }
-}
-
-TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node)
-{
-    const TopoFlowKind *kind =
-        topo_flow_find_kind(topo_node_get_text(node, "kind"));
-    TopoFlow *flow;
-
-    /* The kind decides which other keys a flow may have. */
-    if (kind == NULL) {
-        refuse_kind(loader, node);
-        return NULL;
-    }
-    flow = g_new0(TopoFlow, 1);
-    flow->kind = kind;
-    flow->place = node->place;
-    flow->values = topo_values_read(&kind->section, node, loader->errors);
-    flow->targets = g_new0(TopoTarget, kind->section.n_keys);
-    flow->after = g_ptr_array_new();
-    find_references(loader, flow);
-    load_after(loader, flow);
-    load_streams(loader, flow);
-    if (kind->check != NULL) {
-        kind->check(loader, flow);
-    }
-    return flow;
 }
 
 void topo_flow_free(void *data)

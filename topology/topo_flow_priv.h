@@ -49,6 +49,10 @@ void topo_flow_free(void *flow);
 void topo_flow_report(TopoLoader *loader, const TopoFlow *flow, const char *key,
                       const char *format, ...) G_GNUC_PRINTF(4, 5);
 
+/* The checks of the kinds tcp-host and tcp-devmem. */
+void topo_flow_check_tcp(TopoLoader *loader, TopoFlow *flow);
+void topo_flow_check_tcp_devmem(TopoLoader *loader, TopoFlow *flow);
+
 /* Sets @key to a value that was derived from others. */
 void topo_flow_set_number(TopoFlow *flow, const char *key, int64_t number);
 void topo_flow_set_target(TopoFlow *flow, const char *key, TopoTarget target);

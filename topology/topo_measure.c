@@ -186,22 +186,6 @@ static void load_columns(TopoLoader *loader, const TopoNode *node,
     }
 }
 
-int topo_load_find_column(TopoLoader *loader, GHashTable *names,
-                          const char *name, TopoPlace place)
-{
-    void *index;
-
-    if (!g_hash_table_lookup_extended(names, name, NULL, &index)) {
-        g_autoptr(GPtrArray) all = topo_load_names(names);
-        g_autofree char *hint = topo_suggest(name, all);
-
-        topo_errors_add(loader->errors, place, "unknown column '%s'%s", name,
-                        hint);
-        return -1;
-    }
-    return (int)GPOINTER_TO_UINT(index);
-}
-
 static void set_tolerance(TopoLoader *loader, TopoColumn *column,
                           const TopoNode *node)
 {

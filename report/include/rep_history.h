@@ -34,9 +34,6 @@ typedef struct RepHistory {
     GPtrArray *trends;   /* of RepTrend, in the order of their first row */
 } RepHistory;
 
-/* Returns true if @table has the columns of a history. */
-bool rep_history_is_one(const Table *table);
-
 /* Appends the numbers of the results in @files to the history at @path, which
  * is made if it is not there, as @version. Rows are only added, in one write.
  * Fails if @version or @time is no line of text, if the version is there
