@@ -488,8 +488,7 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
     if (G_UNLIKELY(tlp->status != FAB_STATUS_SC || tlp->poisoned)) {
         bytes = read_fail(endpoint, read, tlp);
     } else {
-        fab_account_arrived(endpoint->component.engine,
-                            &endpoint->component.fabric->accounts, tlp, now);
+        fab_account_arrived(&endpoint->component.fabric->accounts, tlp, now);
     }
     read->dma->data = tlp->data;
     fab_port_discard(tlp, now);

@@ -335,9 +335,6 @@ static inline void discard(FabTlp *tlp, SimTime time)
 {
     FabPort *ingress = tlp->ingress;
 
-    if (ingress->dllp == FAB_DLLP_SPEC) { /* the others need no wire size */
-        fab_tlp_measure(tlp);
-    }
     release(ingress, tlp, time);
     fab_tlp_free(ingress->owner->fabric, tlp);
 }
@@ -349,10 +346,9 @@ void fab_port_discard(FabTlp *tlp, SimTime time)
 
 void fab_port_consume(FabTlp *tlp, SimTime time)
 {
-    const FabComponent *owner = tlp->ingress->owner;
+    FabFabric *fabric = tlp->ingress->owner->fabric;
 
-    fab_account_arrived(owner->engine, &owner->fabric->accounts, tlp,
-                        sim_engine_now(owner->engine));
+    fab_account_arrived(&fabric->accounts, tlp, sim_engine_now(fabric->engine));
     discard(tlp, time);
 }
 

@@ -310,6 +310,14 @@ static inline void fab_tlp_measure(FabTlp *tlp)
     tlp->data_credits = fab_tlp_data_credits(tlp);
 }
 
+/* Gives the request @tlp, which has been measured, the address @addr in a page
+ * of any size: the header may become longer or shorter. */
+static inline void fab_tlp_readdress(FabTlp *tlp, FabBusAddr addr)
+{
+    tlp->wire_bytes += 4 * ((addr >> 32 != 0) - (tlp->addr >> 32 != 0));
+    tlp->addr = addr;
+}
+
 /* FIFO helpers. */
 static inline void fab_fifo_push(FabFifo *fifo, FabTlp *tlp)
 {

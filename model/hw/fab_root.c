@@ -90,7 +90,7 @@ FabPort *fab_root_route(FabRoot *root, FabBusAddr addr)
 static void fault(FabTlp *tlp, FabBusAddr addr)
 {
     tlp->data = addr;
-    tlp->addr = FAULT_PAGE | (addr & 0xfff);
+    fab_tlp_readdress(tlp, FAULT_PAGE | (addr & 0xfff));
 }
 
 static void refuse(FabRoot *root, FabTlp *tlp)
@@ -103,7 +103,7 @@ static void refuse(FabRoot *root, FabTlp *tlp)
         cause = FAB_LOSS_POISONED;
     } else if (root->iommu && tlp->addr >= FAULT_PAGE) {
         cause = tlp->at ? FAB_LOSS_BLOCKED : FAB_LOSS_NOT_MAPPED;
-        tlp->addr = tlp->data;
+        fab_tlp_readdress(tlp, tlp->data);
     }
     cpl = fab_tlp_refuse_for(&root->component, tlp, FAB_STATUS_UR, ROOT_BDF,
                              cause);
@@ -242,14 +242,15 @@ static void translate_done(void *owner, FabTlp *tlp, FabBusAddr phys,
                            bool faults)
 {
     if (G_UNLIKELY(tlp->at == FAB_AT_REQUEST)) { /* tlp->data is the answer */
-        tlp->addr &= (UINT64_C(1) << FAB_DEVICE_ADDR_BITS) - 1;
+        fab_tlp_readdress(
+            tlp, tlp->addr & ((UINT64_C(1) << FAB_DEVICE_ADDR_BITS) - 1));
         translated(owner, tlp);
         return;
     }
     if (faults) { /* the bits above an address are the domain's */
         fault(tlp, tlp->addr & ((UINT64_C(1) << FAB_DEVICE_ADDR_BITS) - 1));
     } else {
-        tlp->addr = phys;
+        fab_tlp_readdress(tlp, phys);
     }
     translated(owner, tlp);
 }
@@ -282,7 +283,9 @@ static void request_receive(FabRoot *root, FabTlp *tlp)
         return;
     }
     if (root->domain_of) {
-        tlp->addr |= fab_root_domain_base(root->domain_of[tlp->requester_id]);
+        fab_tlp_readdress(
+            tlp, tlp->addr | fab_root_domain_base(
+                                 root->domain_of[tlp->requester_id]));
     }
     switch (fab_iommu_translate(root->iommu, tlp, &phys)) {
     case FAB_TRANSLATION_DONE:
