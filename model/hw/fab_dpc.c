@@ -50,8 +50,7 @@ static bool is_trigger(const FabPort *port, FabSeverity severity, bool is_own)
                          port->params.dpc.trigger == FAB_DPC_NONFATAL);
 }
 
-/* Tells @port of an error. Returns true if the message goes no further. */
-static bool dpc_take(FabPort *port, FabSeverity severity, bool is_own)
+bool fab_dpc_take(FabPort *port, FabSeverity severity, bool is_own)
 {
     FabDpc *dpc = port->dpc;
 
@@ -64,35 +63,6 @@ static bool dpc_take(FabPort *port, FabSeverity severity, bool is_own)
         sim_event_schedule(&dpc->event, sim_engine_now(port->owner->engine));
     }
     return true;
-}
-
-/* The Root or Downstream Port that a message of @port, an Upstream Port or
- * endpoint, comes to; NULL if it is lost. */
-static FabPort *port_above(const FabPort *port)
-{
-    return port->peer && !fab_port_is_down(port) &&
-                   fab_port_is_downstream(port->peer)
-               ? port->peer
-               : NULL;
-}
-
-void fab_error_report(FabPort *port, FabSeverity severity)
-{
-    bool is_own = true;
-
-    if (port->owner->kind == FAB_KIND_NTB) {
-        port = port->owner->ports[0]; /* its function is below this one */
-    }
-    if (!fab_port_is_downstream(port)) {
-        port = port_above(port);
-        is_own = false;
-    }
-    while (port && !dpc_take(port, severity, is_own)) {
-        port = port->owner->kind == FAB_KIND_SWITCH
-                   ? port_above(port->owner->ports[0])
-                   : NULL;
-        is_own = false;
-    }
 }
 
 FabStatus fab_dpc_status(const FabPort *port)

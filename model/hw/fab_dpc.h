@@ -23,6 +23,10 @@ typedef enum FabSeverity {
 /* Reports an uncorrectable error that is logged at @port. */
 void fab_error_report(FabPort *port, FabSeverity severity);
 
+/* Tells @port of an error, which it has found itself if @is_own. Returns true
+ * if the message goes no further. */
+bool fab_dpc_take(FabPort *port, FabSeverity severity, bool is_own);
+
 /* Status of the completion of a request to the link of @port, which is down. */
 FabStatus fab_dpc_status(const FabPort *port);
 
