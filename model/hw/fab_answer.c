@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Answers to requests: completions with data, and refusals. */
-#include "fab_dpc.h"
+#include "fab_error_report.h"
 #include "fab_fabric_priv.h"
 
 void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,

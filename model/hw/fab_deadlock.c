@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_fabric_priv.h"
-#include "fab_outage.h"
-#include "fab_replay.h"
+#include "fab_link_priv.h"
 #include "fab_waits.h"
 
 /* ---- Collecting ------------------------------------------------------ */
@@ -59,12 +58,7 @@ static void port_add(FabWaits *waits, const FabPort *port)
     SimTime now = sim_engine_now(port->owner->engine);
 
     fab_waits_moves_all(waits, &port->flight);
-    if (port->replay) {
-        fab_replay_waits(port, waits);
-    }
-    if (port->outage) {
-        fab_outage_waits(port, waits);
-    }
+    fab_link_waits(port, waits);
     for (uint64_t left = port->active; left; left &= left - 1) {
         const FabSource *source = &port->sources[__builtin_ctzll(left)];
 

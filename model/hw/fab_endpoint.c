@@ -189,6 +189,7 @@ static const FabComponentOps endpoint_ops = {
     .realize = endpoint_realize,
     .free = endpoint_free,
     .fetch = endpoint_fetch,
+    .sees_discards = true,
     .observe = &endpoint_observe_ops,
 };
 

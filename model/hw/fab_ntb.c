@@ -532,6 +532,8 @@ FabNtb *fab_ntb_new(FabFabric *fabric, const char *name, unsigned cables,
         g_autofree char *port = g_strdup_printf("cable%u", i - 1);
 
         fab_component_add_port(component, port, cable);
+        fab_port_set_role(component->ports[i], FAB_PORT_CABLE,
+                          component->ports[HOST]);
     }
     for (unsigned i = 0; i <= cables; i++) {
         fab_port_set_sources(component->ports[i], cables + 1);

@@ -2,8 +2,10 @@
 /* Components are joined and made ready for a run. */
 #include <string.h>
 
+#include "fab_dpc.h"
 #include "fab_fabric_priv.h"
 #include "fab_ntb.h"
+#include "fab_replay.h"
 
 bool fab_fabric_connect(FabComponent *a, unsigned port_a, FabComponent *b,
                         unsigned port_b, FabSpeed speed, uint32_t width,
@@ -39,6 +41,19 @@ static void island_add(GPtrArray *island, FabComponent *component)
         component->ports_realized = true;
         g_ptr_array_add(island, component);
     }
+}
+
+/* Prepares @port and what its link does beyond the wire. */
+static void port_realize(FabPort *port, uint32_t mps_bytes)
+{
+    fab_port_realize(port, mps_bytes);
+    if (!port->peer) {
+        return;
+    }
+    if (port->params.replay_bytes) {
+        fab_replay_make(port);
+    }
+    fab_dpc_init(port);
 }
 
 /*
@@ -77,7 +92,7 @@ static void island_realize(FabComponent *component)
         const FabComponent *member = island->pdata[i];
 
         for (unsigned j = 0; j < member->port_count; j++) {
-            fab_port_realize(member->ports[j], mps);
+            port_realize(member->ports[j], mps);
         }
     }
 }

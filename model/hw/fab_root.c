@@ -565,8 +565,12 @@ const FabRootParams *fab_root_params(const FabRoot *root)
 FabPort *fab_root_add_port(FabRoot *root, const char *name,
                            const FabPortParams *params)
 {
+    FabPort *port;
+
     g_assert(root->component.port_count + 1 < FAB_SOURCES_MAX);
-    return fab_component_add_port(&root->component, name, params);
+    port = fab_component_add_port(&root->component, name, params);
+    fab_port_set_role(port, FAB_PORT_DOWNSTREAM, NULL);
+    return port;
 }
 
 bool fab_root_alloc(FabRoot *root, uint64_t size_bytes, uint64_t align_bytes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_dpc.h"
+#include "fab_error_report.h"
 #include "fab_root_priv.h"
 
 /*
