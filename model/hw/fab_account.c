@@ -3,13 +3,10 @@
 
 #include <string.h>
 
-#define UNFLOWED 0 /* number of the account of TLPs without a flow */
-
 void fab_accounts_init(FabFabric *fabric)
 {
     FabAccounts *accounts = &fabric->accounts;
 
-    accounts->count = 1;
     accounts->of = g_new0(FabAccount, 1);
     accounts->losses = g_array_new(FALSE, FALSE, sizeof(FabLoss));
 }
@@ -24,11 +21,13 @@ void fab_account_open(FabFabric *fabric, uint32_t number, FabMeter *meter)
 {
     FabAccounts *accounts = &fabric->accounts;
 
-    if (number >= accounts->count) {
-        accounts->of = g_renew(FabAccount, accounts->of, number + 1);
-        memset(&accounts->of[accounts->count], 0,
-               sizeof(FabAccount) * (number + 1 - accounts->count));
-        accounts->count = number + 1;
+    g_assert(number < 1u << 31);
+    while (number > accounts->mask) {
+        uint32_t count = accounts->mask + 1;
+
+        accounts->of = g_renew(FabAccount, accounts->of, 2 * count);
+        memset(&accounts->of[count], 0, sizeof(FabAccount) * count);
+        accounts->mask = 2 * count - 1;
     }
     accounts->of[number].meter = meter;
     meter->flow = number;
@@ -74,12 +73,13 @@ uint64_t fab_meter_bytes(const FabMeter *meter, SimTime now)
 void fab_account_left_early(FabMeter *meter, const FabPort *port,
                             const FabTlp *tlp, SimTime now)
 {
-    /* DLLPs may go before it. They belong to the time that it takes. */
-    SimTime begin = MAX(now, meter->from);
+    SimTime begin;
 
-    if (port->busy_until <= meter->from) {
+    if (!meter || port->busy_until <= meter->from) {
         return;
     }
+    /* DLLPs may go before it. They belong to the time that it takes. */
+    begin = MAX(now, meter->from);
     if (!meter->last_left) {
         meter->begun_at = begin;
     }
@@ -90,7 +90,7 @@ void fab_account_left_early(FabMeter *meter, const FabPort *port,
     meter->last_left_at = port->busy_until;
 }
 
-void fab_account_arrived_early(FabMeter *meter, const FabTlp *tlp, SimTime now)
+static void arrived_early(FabMeter *meter, const FabTlp *tlp, SimTime now)
 {
     /* Only the first ones can have begun before. */
     uint32_t bytes =
@@ -110,7 +110,7 @@ void fab_account_arrived_early(FabMeter *meter, const FabTlp *tlp, SimTime now)
 
 bool fab_accounts_are_settled(const FabAccounts *accounts)
 {
-    for (uint32_t i = 0; i < accounts->count; i++) {
+    for (uint32_t i = 0; i <= accounts->mask; i++) {
         const FabMeter *meter = accounts->of[i].meter;
 
         if (meter && meter->sent != meter->settled) {
@@ -120,17 +120,32 @@ bool fab_accounts_are_settled(const FabAccounts *accounts)
     return true;
 }
 
-void fab_account_settle(SimEngine *engine, const FabAccounts *accounts)
+static void settle(const FabFabric *fabric)
 {
-    if (fab_accounts_are_settled(accounts)) {
-        sim_engine_stop(engine);
+    if (fabric->accounts.settles &&
+        fab_accounts_are_settled(&fabric->accounts)) {
+        sim_engine_stop(fabric->engine);
     }
+}
+
+void fab_account_arrived_rarely(FabMeter *meter, const FabTlp *tlp)
+{
+    const FabFabric *fabric = tlp->ingress->owner->fabric;
+    SimTime now = sim_engine_now(fabric->engine);
+
+    if (meter->ingress) {
+        meter->ingress = tlp->ingress;
+        meter->arrived_at = now;
+    } else {
+        arrived_early(meter, tlp, now);
+    }
+    settle(fabric);
 }
 
 bool fab_account_meters_cpu(const FabFabric *fabric, uint32_t flow)
 {
     const FabMeter *meter =
-        flow < fabric->accounts.count ? fabric->accounts.of[flow].meter : NULL;
+        fabric->accounts.of[flow & fabric->accounts.mask].meter;
 
     return meter && meter->of_cpu;
 }
@@ -151,7 +166,7 @@ void fab_account_drop(FabFabric *fabric, uint32_t flow, uint32_t bytes,
                       bool metered)
 {
     FabAccounts *accounts = &fabric->accounts;
-    FabAccount *account = &accounts->of[flow < accounts->count ? flow : 0];
+    FabAccount *account = &accounts->of[flow & accounts->mask];
 
     account->given += bytes;
     if (metered && account->meter) {
@@ -232,9 +247,7 @@ void fab_account_lose(const FabComponent *component, const FabTlp *tlp,
         meter->last_lost = tlp->transaction;
         meter->lost_writes++;
     }
-    if (G_UNLIKELY(fabric->accounts.settles)) {
-        fab_account_settle(fabric->engine, &fabric->accounts);
-    }
+    settle(fabric);
 }
 
 /* ---- Reading them ----------------------------------------------------- */
@@ -256,9 +269,7 @@ static void hold(FabFabric *fabric, uint64_t *held)
         const FabTlp *slab = fabric->slabs->pdata[i];
 
         for (unsigned j = 0; j < FAB_SLAB_TLPS; j++) {
-            held[slab[j].flow < fabric->accounts.count ? slab[j].flow
-                                                       : UNFLOWED] +=
-                slab[j].payload_bytes;
+            held[slab[j].flow & fabric->accounts.mask] += slab[j].payload_bytes;
         }
     }
     for (FabTlp *tlp = fabric->pool, *next; tlp; tlp = next) {
@@ -270,10 +281,10 @@ static void hold(FabFabric *fabric, uint64_t *held)
 char *fab_account_check(FabFabric *fabric)
 {
     const FabAccounts *accounts = &fabric->accounts;
-    g_autofree uint64_t *held = g_new0(uint64_t, accounts->count);
+    g_autofree uint64_t *held = g_new0(uint64_t, accounts->mask + 1);
 
     hold(fabric, held);
-    for (uint32_t i = 0; i < accounts->count; i++) {
+    for (uint32_t i = 0; i <= accounts->mask; i++) {
         const FabAccount *account = &accounts->of[i];
         const FabMeter none = {0};
         const FabMeter *meter = account->meter ? account->meter : &none;

@@ -15,9 +15,10 @@ typedef struct FabAccount {
 } FabAccount;
 
 typedef struct FabAccounts {
-    FabAccount *of; /* owned; by number of the flow, the first is that of TLPs
-                       without one */
-    uint32_t count;
+    FabAccount *of; /* owned; by the low bits of the number of the flow. The
+                       first is that of TLPs without one. Others than those of
+                       fab_account_open() may share one */
+    uint32_t mask; /* number of accounts less 1; a power of two less 1 */
     GArray *losses;  /* owned; of FabLoss */
     unsigned latest; /* index of the latest loss */
     bool settles;    /* the engine stops when all metered bytes are settled */
@@ -32,7 +33,7 @@ void fab_account_open(FabFabric *fabric, uint32_t number, FabMeter *meter);
 static inline FabAccount *fab_account_of(const FabAccounts *accounts,
                                          const FabTlp *tlp)
 {
-    return &accounts->of[tlp->flow < accounts->count ? tlp->flow : 0];
+    return &accounts->of[tlp->flow & accounts->mask];
 }
 
 /* True if the meter of the flow @flow counts the accesses of CPUs. */
@@ -43,39 +44,39 @@ static inline void fab_account_made(FabAccounts *accounts, const FabTlp *tlp)
 {
     FabAccount *account = fab_account_of(accounts, tlp);
 
-    *(tlp->metered && account->meter ? &account->meter->sent
-                                     : &account->made) += tlp->payload_bytes;
+    if (tlp->metered && G_LIKELY(account->meter)) {
+        account->meter->sent += tlp->payload_bytes;
+    } else {
+        account->made += tlp->payload_bytes;
+    }
 }
 
 /* The rare parts of fab_account_arrived() and fab_account_left(): a TLP at or
- * before the begin of the meter's span, and what follows if no more is under
- * way. */
-void fab_account_arrived_early(FabMeter *meter, const FabTlp *tlp, SimTime now);
-void fab_account_settle(SimEngine *engine, const FabAccounts *accounts);
+ * before the begin of the meter's span, or when no more is to be under way. */
+void fab_account_arrived_rarely(FabMeter *meter, const FabTlp *tlp);
 void fab_account_left_early(FabMeter *meter, const FabPort *port,
                             const FabTlp *tlp, SimTime now);
 
 /* @tlp, whose payload arrives at its receiver at @now. */
-static inline void fab_account_arrived(SimEngine *engine, FabAccounts *accounts,
+static inline void fab_account_arrived(FabAccounts *accounts,
                                        const FabTlp *tlp, SimTime now)
 {
     FabAccount *account = fab_account_of(accounts, tlp);
     FabMeter *meter = account->meter;
 
-    if (!tlp->metered || !meter) {
-        account->arrived += tlp->payload_bytes;
-    } else if (tlp->payload_bytes) {
-        meter->settled += tlp->payload_bytes;
-        if (G_LIKELY(meter->ingress)) {
-            meter->ingress = tlp->ingress;
-            meter->arrived_at = now;
-        } else {
-            fab_account_arrived_early(meter, tlp, now);
-        }
-        if (G_UNLIKELY(accounts->settles)) {
-            fab_account_settle(engine, accounts);
-        }
+    if (!tlp->payload_bytes) {
+        return;
     }
+    if (!tlp->metered || G_UNLIKELY(!meter)) {
+        account->arrived += tlp->payload_bytes;
+        return;
+    }
+    meter->settled += tlp->payload_bytes;
+    if (G_UNLIKELY(meter->ingress != tlp->ingress || accounts->settles)) {
+        fab_account_arrived_rarely(meter, tlp);
+        return;
+    }
+    meter->arrived_at = now;
 }
 
 /* @tlp, whose payload a root takes to send it on in pieces, and a piece. */
@@ -92,12 +93,13 @@ static inline void fab_account_left(const FabAccounts *accounts,
                                     const FabPort *port, const FabTlp *tlp,
                                     SimTime now)
 {
-    FabMeter *meter = fab_account_of(accounts, tlp)->meter;
+    FabMeter *meter;
 
-    if (!tlp->payload_bytes || G_UNLIKELY(!meter)) {
+    if (!tlp->payload_bytes) {
         return;
     }
-    if (G_UNLIKELY(!meter->last_left || now < meter->from)) {
+    meter = fab_account_of(accounts, tlp)->meter;
+    if (G_UNLIKELY(!meter || !meter->last_left || now < meter->from)) {
         fab_account_left_early(meter, port, tlp, now);
         return;
     }

@@ -38,6 +38,7 @@ typedef struct Invalidation {
 
 struct FabAtc {
     FabEndpoint *endpoint;
+    FabAtcLeavesFn leaves;
     FabIotlb tlb;
     FabAtcCounters counters;
     FabFifo looking; /* for params.hit, by due_at */
@@ -75,7 +76,7 @@ static void tlp_leave(FabAtc *atc, FabTlp *tlp)
 {
     atc->held[tlp->cls]--;
     if (tlp->type == FAB_TLP_MWR) {
-        fab_dma_leaves(atc->endpoint, tlp);
+        atc->leaves(atc->endpoint, tlp);
     }
     fab_port_send(atc_port(atc), ENDPOINT_SOURCE, tlp);
 }
@@ -399,8 +400,9 @@ void fab_atc_read_over(FabAtc *atc, uint16_t tag)
     }
 }
 
-void fab_atc_drop(FabAtc *atc, FabBusAddr iova, uint64_t size_bytes)
+void fab_atc_drop(void *owner, FabBusAddr iova, uint64_t size_bytes)
 {
+    FabAtc *atc = owner;
     FabBusAddr last = iova + size_bytes - 1;
 
     fab_iotlb_drop(&atc->tlb, iova, last + 1);
@@ -498,7 +500,8 @@ void fab_atc_foreach(const FabAtc *atc, FabAtcFn fn, void *data)
 
 /* ---- Life ------------------------------------------------------------ */
 
-FabAtc *fab_atc_new(FabEndpoint *endpoint, GError **error)
+FabAtc *fab_atc_new(FabEndpoint *endpoint, FabAtcLeavesFn leaves,
+                    GError **error)
 {
     const FabAtsParams *params = &endpoint->params.ats;
     FabComponent *component = &endpoint->component;
@@ -511,6 +514,7 @@ FabAtc *fab_atc_new(FabEndpoint *endpoint, GError **error)
     g_assert(params->requests > 0 && params->writes > 0);
     atc = g_new0(FabAtc, 1);
     atc->endpoint = endpoint;
+    atc->leaves = leaves;
     fab_iotlb_init(&atc->tlb, params->entries, params->ways);
     atc->requests = g_new0(Request, params->requests);
     atc->reads = g_new0(Read, endpoint->params.tags);

@@ -17,10 +17,14 @@
  */
 typedef struct FabAtc FabAtc;
 
+/* Called when the write @tlp is about to leave. */
+typedef void (*FabAtcLeavesFn)(FabEndpoint *endpoint, const FabTlp *tlp);
+
 /* Makes the ATC of @endpoint, whose params.ats.entries is above 0. To be called
  * by its realize, if the root answers Translation Requests. @error is that of
  * fab_iotlb_check(). */
-FabAtc *fab_atc_new(FabEndpoint *endpoint, GError **error);
+FabAtc *fab_atc_new(FabEndpoint *endpoint, FabAtcLeavesFn leaves,
+                    GError **error);
 void fab_atc_free(FabAtc *atc);
 
 /* Takes the request @tlp of the DMA engine. */
@@ -41,8 +45,9 @@ void fab_atc_message(FabAtc *atc, FabTlp *tlp);
 /* The read with @tag of the DMA engine has ended. */
 void fab_atc_read_over(FabAtc *atc, uint16_t tag);
 
-/* Drops what @atc holds of [@iova, +@size_bytes), which takes no time. */
-void fab_atc_drop(FabAtc *atc, FabBusAddr iova, uint64_t size_bytes);
+/* Drops what the ATC @owner holds of [@iova, +@size_bytes), which takes no time. A
+ * FabDropFn. */
+void fab_atc_drop(void *owner, FabBusAddr iova, uint64_t size_bytes);
 
 const FabAtcCounters *fab_atc_counters(const FabAtc *atc);
 

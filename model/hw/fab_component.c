@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_fabric_priv.h"
 
+static void component_free(void *data)
+{
+    FabComponent *component = data;
+
+    for (unsigned i = 0; i < component->port_count; i++) {
+        fab_port_free(component->ports[i]);
+    }
+    g_free(component->ports);
+    g_free(component->name);
+    component->ops->free(component);
+}
+
 void fab_component_init(FabComponent *component, FabFabric *fabric,
                         const FabComponentOps *ops, FabKind kind,
                         const char *name)
@@ -14,6 +26,7 @@ void fab_component_init(FabComponent *component, FabFabric *fabric,
     component->name = g_strdup(name);
     g_assert(!g_hash_table_contains(fabric->by_name, name));
     g_hash_table_insert(fabric->by_name, component->name, component);
+    g_ptr_array_set_free_func(fabric->components, component_free);
     g_ptr_array_add(fabric->components, component);
 }
 

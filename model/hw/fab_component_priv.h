@@ -22,6 +22,9 @@ typedef struct FabComponentOps {
      * happens when a TLP leaves through @port (@tlp is NULL). NULL: nothing. */
     void (*fetch)(const FabComponent *component, const FabPort *port,
                   const FabTlp *tlp);
+    /* A link that is down discards the TLPs of the component. It learns of them
+     * as they leave, and what they belong to fails. */
+    bool sees_discards;
     /* NULL: the component only forwards TLPs. */
     const FabObserveOps *observe;
 } FabComponentOps;

@@ -1,117 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_fabric_priv.h"
-#include "fab_outage.h"
-#include "fab_replay.h"
+#include "fab_link_priv.h"
 #include "fab_waits.h"
 
-/* A TLP, or a request that a root has split. */
-typedef struct Node {
-    FabWaitStep step;
-    bool is_step;          /* it is a TLP */
-    bool moves;            /* it will go on */
-    unsigned first, count; /* the keys of what it waits for */
-} Node;
-
-/*
- * A key leads to nodes: to those of a TLP by its address, to those in a receive
- * buffer by the address of the port plus the class, and to those of a request
- * by its number.
- */
-typedef struct Key {
-    const void *place; /* NULL: the key is a number */
-    uint32_t transaction;
-} Key;
-
-struct FabWaits {
-    GArray *nodes;                         /* of Node */
-    GArray *keys;                          /* of Key */
-    GHashTable *by_place, *by_transaction; /* to arrays of node indices */
-};
-
 /* ---- Collecting ------------------------------------------------------ */
-
-static const void *buffer_key(const FabPort *ingress, FabClass cls)
-{
-    return (const char *)ingress + cls;
-}
-
-static void enter(GHashTable *table, const void *key, unsigned node)
-{
-    GArray *nodes = g_hash_table_lookup(table, key);
-
-    if (!nodes) {
-        nodes = g_array_new(FALSE, FALSE, sizeof(unsigned));
-        g_hash_table_insert(table, (void *)key, nodes);
-    }
-    g_array_append_val(nodes, node);
-}
-
-static void node_add(FabWaits *waits, const FabTlp *tlp, const Node *node)
-{
-    unsigned index = waits->nodes->len;
-
-    g_array_append_val(waits->nodes, *node);
-    enter(waits->by_place, tlp, index);
-    if (tlp->ingress) {
-        enter(waits->by_place, buffer_key(tlp->ingress, tlp->cls), index);
-    }
-    if (tlp->transaction) {
-        enter(waits->by_transaction, GUINT_TO_POINTER(tlp->transaction), index);
-    }
-}
-
-void fab_waits_moves(FabWaits *waits, const FabTlp *tlp)
-{
-    node_add(waits, tlp, &(Node){.is_step = true, .moves = true});
-}
-
-void fab_waits_moves_all(FabWaits *waits, const FabFifo *fifo)
-{
-    for (const FabTlp *tlp = fifo->head; tlp; tlp = tlp->next) {
-        fab_waits_moves(waits, tlp);
-    }
-}
-
-void fab_waits_add(FabWaits *waits, const FabTlp *tlp, FabWaitStep step)
-{
-    Node node = {.step = step, .is_step = true, .first = waits->keys->len};
-
-    node.step.cls = tlp->cls;
-    node.step.flow = tlp->flow;
-    node_add(waits, tlp, &node);
-}
-
-/* Adds a key to those of the last node. */
-static void key_add(FabWaits *waits, Key key)
-{
-    g_array_append_val(waits->keys, key);
-    g_array_index(waits->nodes, Node, waits->nodes->len - 1).count++;
-}
-
-void fab_waits_for_tlp(FabWaits *waits, const FabTlp *tlp)
-{
-    key_add(waits, (Key){.place = tlp});
-}
-
-void fab_waits_for_buffer(FabWaits *waits, const FabPort *ingress, FabClass cls)
-{
-    key_add(waits, (Key){.place = buffer_key(ingress, cls)});
-}
-
-void fab_waits_for_transaction(FabWaits *waits, uint32_t transaction)
-{
-    key_add(waits, (Key){.transaction = transaction});
-}
-
-void fab_waits_split(FabWaits *waits, uint32_t transaction, uint32_t part)
-{
-    Node node = {.first = waits->keys->len};
-
-    enter(waits->by_transaction, GUINT_TO_POINTER(transaction),
-          waits->nodes->len);
-    g_array_append_val(waits->nodes, node);
-    fab_waits_for_transaction(waits, part);
-}
 
 /* True if credits of @cls are on their way back to @port, or free and will be.
  */
@@ -166,12 +58,7 @@ static void port_add(FabWaits *waits, const FabPort *port)
     SimTime now = sim_engine_now(port->owner->engine);
 
     fab_waits_moves_all(waits, &port->flight);
-    if (port->replay) {
-        fab_replay_waits(port, waits);
-    }
-    if (port->outage) {
-        fab_outage_waits(port, waits);
-    }
+    fab_link_waits(port, waits);
     for (uint64_t left = port->active; left; left &= left - 1) {
         const FabSource *source = &port->sources[__builtin_ctzll(left)];
 
@@ -205,7 +92,7 @@ static void collect(FabWaits *waits, const FabFabric *fabric)
 
 static const GArray *key_nodes(const FabWaits *waits, unsigned key)
 {
-    const Key *self = &g_array_index(waits->keys, Key, key);
+    const FabWaitKey *self = &g_array_index(waits->keys, FabWaitKey, key);
 
     return self->place
                ? g_hash_table_lookup(waits->by_place, self->place)
@@ -214,7 +101,7 @@ static const GArray *key_nodes(const FabWaits *waits, unsigned key)
 }
 
 /* True if @node waits for something that goes on, or that was not told. */
-static bool can_move(const FabWaits *waits, const Node *node)
+static bool can_move(const FabWaits *waits, const FabWaitNode *node)
 {
     for (unsigned i = node->first; i < node->first + node->count; i++) {
         const GArray *nodes = key_nodes(waits, i);
@@ -223,7 +110,7 @@ static bool can_move(const FabWaits *waits, const Node *node)
             return true;
         }
         for (unsigned j = 0; j < nodes->len; j++) {
-            if (g_array_index(waits->nodes, Node,
+            if (g_array_index(waits->nodes, FabWaitNode,
                               g_array_index(nodes, unsigned, j))
                     .moves) {
                 return true;
@@ -240,7 +127,7 @@ static void spread(FabWaits *waits)
     while (changed) {
         changed = false;
         for (unsigned i = 0; i < waits->nodes->len; i++) {
-            Node *node = &g_array_index(waits->nodes, Node, i);
+            FabWaitNode *node = &g_array_index(waits->nodes, FabWaitNode, i);
 
             if (!node->moves && can_move(waits, node)) {
                 node->moves = true;
@@ -251,7 +138,7 @@ static void spread(FabWaits *waits)
 }
 
 /* A node that @node waits for. All of them are stuck, as @node is. */
-static unsigned next_node(const FabWaits *waits, const Node *node)
+static unsigned next_node(const FabWaits *waits, const FabWaitNode *node)
 {
     return g_array_index(key_nodes(waits, node->first), unsigned, 0);
 }
@@ -271,11 +158,11 @@ static GArray *cycle_of(const FabWaits *waits, unsigned start)
 
     while (!seen[at]) {
         seen[at] = true;
-        at = next_node(waits, &g_array_index(waits->nodes, Node, at));
+        at = next_node(waits, &g_array_index(waits->nodes, FabWaitNode, at));
     }
     first = at;
     do {
-        const Node *node = &g_array_index(waits->nodes, Node, at);
+        const FabWaitNode *node = &g_array_index(waits->nodes, FabWaitNode, at);
         const FabWaitStep *last =
             steps->len > 0 ? &g_array_index(steps, FabWaitStep, steps->len - 1)
                            : NULL;
@@ -296,8 +183,8 @@ static void nodes_free(void *nodes)
 GArray *fab_deadlock_find(const FabFabric *fabric)
 {
     FabWaits waits = {
-        .nodes = g_array_new(FALSE, FALSE, sizeof(Node)),
-        .keys = g_array_new(FALSE, FALSE, sizeof(Key)),
+        .nodes = g_array_new(FALSE, FALSE, sizeof(FabWaitNode)),
+        .keys = g_array_new(FALSE, FALSE, sizeof(FabWaitKey)),
         .by_place = g_hash_table_new_full(NULL, NULL, NULL, nodes_free),
         .by_transaction = g_hash_table_new_full(NULL, NULL, NULL, nodes_free),
     };
@@ -306,7 +193,7 @@ GArray *fab_deadlock_find(const FabFabric *fabric)
     collect(&waits, fabric);
     spread(&waits);
     for (unsigned i = 0; !cycle && i < waits.nodes->len; i++) {
-        if (!g_array_index(waits.nodes, Node, i).moves) {
+        if (!g_array_index(waits.nodes, FabWaitNode, i).moves) {
             cycle = cycle_of(&waits, i);
         }
     }

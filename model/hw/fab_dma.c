@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_dpc.h"
+#include "fab_error_report.h"
 #include "fab_endpoint_priv.h"
 #include "fab_outage.h"
 
@@ -336,7 +336,7 @@ void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
     FabEndpoint *endpoint = owner;
 
     if (G_UNLIKELY(port->special) && tlp->type == FAB_TLP_MWR &&
-        fab_port_is_down(port)) {
+        port->is_down) {
         write_lost(endpoint, tlp);
     } else if (tlp->metered) {
         fab_account_left(&endpoint->component.fabric->accounts, port, tlp,
@@ -488,8 +488,7 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
     if (G_UNLIKELY(tlp->status != FAB_STATUS_SC || tlp->poisoned)) {
         bytes = read_fail(endpoint, read, tlp);
     } else {
-        fab_account_arrived(endpoint->component.engine,
-                            &endpoint->component.fabric->accounts, tlp, now);
+        fab_account_arrived(&endpoint->component.fabric->accounts, tlp, now);
     }
     read->dma->data = tlp->data;
     fab_port_discard(tlp, now);

@@ -2,6 +2,7 @@
 #include "fab_dpc.h"
 
 #include "fab_fabric_priv.h"
+#include "fab_link_priv.h"
 #include "fab_outage.h"
 
 typedef enum DpcState {
@@ -11,16 +12,16 @@ typedef enum DpcState {
     DPC_TRAINING,
 } DpcState;
 
-struct FabDpc {
-    FabPort *port;
+typedef struct FabDpc {
+    FabLinkPart part;
     DpcState state;
     SimEvent event;
-};
+} FabDpc;
 
 static void dpc_event(SimEvent *event)
 {
     FabDpc *dpc = SIM_CONTAINER_OF(event, FabDpc, event);
-    FabPort *port = dpc->port;
+    FabPort *port = dpc->part.port;
 
     switch (dpc->state) {
     case DPC_TRIGGERED:
@@ -46,62 +47,48 @@ static void dpc_event(SimEvent *event)
  * that it has found itself always does (DPC Trigger Enable, s7.9.15.3). */
 static bool is_trigger(const FabPort *port, FabSeverity severity, bool is_own)
 {
-    return port->dpc && (is_own || severity == FAB_SEVERITY_FATAL ||
-                         port->params.dpc.trigger == FAB_DPC_NONFATAL);
+    return is_own || severity == FAB_SEVERITY_FATAL ||
+           port->params.dpc.trigger == FAB_DPC_NONFATAL;
 }
 
-/* Tells @port of an error. Returns true if the message goes no further. */
-static bool dpc_take(FabPort *port, FabSeverity severity, bool is_own)
+static bool dpc_contains(FabLinkPart *part, FabSeverity severity, bool is_own)
 {
-    FabDpc *dpc = port->dpc;
+    FabDpc *dpc = (FabDpc *)part;
 
-    if (!is_trigger(port, severity, is_own)) {
+    if (!is_trigger(part->port, severity, is_own)) {
         return false;
     }
     if (dpc->state == DPC_IDLE) {
         /* Not now, for the caller handles a TLP. */
         dpc->state = DPC_TRIGGERED;
-        sim_event_schedule(&dpc->event, sim_engine_now(port->owner->engine));
+        sim_event_schedule(&dpc->event,
+                           sim_engine_now(part->port->owner->engine));
     }
     return true;
 }
 
-/* The Root or Downstream Port that a message of @port, an Upstream Port or
- * endpoint, comes to; NULL if it is lost. */
-static FabPort *port_above(const FabPort *port)
+static FabStatus dpc_status(const FabLinkPart *part)
 {
-    return port->peer && !fab_port_is_down(port) &&
-                   fab_port_is_downstream(port->peer)
-               ? port->peer
-               : NULL;
-}
-
-void fab_error_report(FabPort *port, FabSeverity severity)
-{
-    bool is_own = true;
-
-    if (port->owner->kind == FAB_KIND_NTB) {
-        port = port->owner->ports[0]; /* its function is below this one */
-    }
-    if (!fab_port_is_downstream(port)) {
-        port = port_above(port);
-        is_own = false;
-    }
-    while (port && !dpc_take(port, severity, is_own)) {
-        port = port->owner->kind == FAB_KIND_SWITCH
-                   ? port_above(port->owner->ports[0])
-                   : NULL;
-        is_own = false;
-    }
-}
-
-FabStatus fab_dpc_status(const FabPort *port)
-{
-    return port->dpc && port->dpc->state != DPC_IDLE &&
-                   port->params.dpc.completer_abort
+    return ((const FabDpc *)part)->state != DPC_IDLE &&
+                   part->port->params.dpc.completer_abort
                ? FAB_STATUS_CA
                : FAB_STATUS_UR;
 }
+
+static void dpc_free(FabLinkPart *part)
+{
+    FabDpc *dpc = (FabDpc *)part;
+
+    fab_link_remove(part);
+    sim_event_cancel(&dpc->event);
+    g_free(dpc);
+}
+
+static const FabLinkOps dpc_ops = {
+    .contains = dpc_contains,
+    .status = dpc_status,
+    .free = dpc_free,
+};
 
 void fab_dpc_init(FabPort *port)
 {
@@ -112,14 +99,7 @@ void fab_dpc_init(FabPort *port)
         return;
     }
     dpc = g_new0(FabDpc, 1);
-    dpc->port = port;
     sim_event_init(&dpc->event, port->owner->engine, dpc_event,
                    SIM_PRIORITY_NORMAL, port->rank);
-    port->dpc = dpc;
-}
-
-void fab_dpc_free(FabPort *port)
-{
-    sim_event_cancel(&port->dpc->event);
-    g_free(port->dpc);
+    fab_link_add(port, &dpc->part, &dpc_ops, false);
 }

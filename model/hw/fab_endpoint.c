@@ -144,11 +144,11 @@ static bool endpoint_realize(FabComponent *component, GError **error)
 
     fab_dma_init(endpoint);
     if (root && endpoint->params.ats.entries && fab_root_has_ats(root)) {
-        endpoint->atc = fab_atc_new(endpoint, error);
+        endpoint->atc = fab_atc_new(endpoint, fab_dma_leaves, error);
         if (!endpoint->atc) {
             return false;
         }
-        fab_root_ats_add(root, component->bdf, endpoint->atc);
+        fab_root_ats_add(root, component->bdf, fab_atc_drop, endpoint->atc);
     }
     fab_completer_realize(&endpoint->completer, component->rank + 2,
                           read_answer);
@@ -189,6 +189,7 @@ static const FabComponentOps endpoint_ops = {
     .realize = endpoint_realize,
     .free = endpoint_free,
     .fetch = endpoint_fetch,
+    .sees_discards = true,
     .observe = &endpoint_observe_ops,
 };
 

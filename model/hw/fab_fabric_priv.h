@@ -7,10 +7,6 @@
 #include "fab_fabric.h"
 #include "fab_port_priv.h"
 
-/* The cables between hosts; see fab_route.c. */
-typedef struct FabRoutes FabRoutes;
-void fab_routes_free(FabRoutes *routes);
-
 struct FabFabric {
     SimEngine *engine;
     FabTlp *pool;     /* free TLPs */
@@ -30,7 +26,6 @@ struct FabFabric {
     GHashTable *by_name;
     bool realized;
     uint32_t ranks;             /* number of ranks of components and ports */
-    FabRoutes *routes;          /* (nullable) made when first needed */
     FabAttachment *attachments; /* owned; the latest first */
 };
 

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_fault_priv.h"
+#include "fab_fault.h"
 
-#include "fab_dpc.h"
+#include "fab_error_report.h"
 #include "fab_fabric_priv.h"
+#include "fab_link_priv.h"
 #include "fab_outage.h"
 #include "fab_replay.h"
 #include "sim_random.h"
 
+/*
+ * The faults of a link, which both of its ports share. A port that must look at
+ * what comes in has another function for its arrivals.
+ */
+typedef struct Faults Faults;
+
 /* A fault of a link, and how far it has come. */
 typedef struct Fault {
     struct Fault *next;
-    FabFaults *link;
+    Faults *link;
     FabFault params;
     uint64_t seen; /* events so far */
     bool begun;
@@ -33,15 +40,30 @@ typedef struct Overflow {
     uint32_t lost_data[FAB_CLASSES];
 } Overflow;
 
-struct FabFaults {
-    FabPort *ends[2]; /* the first one is the owner */
+/* What an end of a link has of them. */
+typedef struct End {
+    FabLinkPart part;
+    Faults *link;
+    unsigned number;
+    Overflow overflow; /* of the receiver */
+} End;
+
+struct Faults {
+    End ends[2];
     Fault *list;
-    Overflow overflow[2]; /* of the receivers, by end */
 };
 
-static inline unsigned end_of(const FabPort *port)
+static const FabLinkOps fault_ops;
+
+/* NULL: the link of @port has no faults. */
+static End *end_of(const FabPort *port)
 {
-    return port == port->faults->ends[1];
+    return (End *)fab_link_find(port, &fault_ops);
+}
+
+static FabPort *fault_port(const Fault *fault, unsigned end)
+{
+    return fault->link->ends[end].part.port;
 }
 
 static inline bool is_meant(const Fault *fault, unsigned end)
@@ -55,7 +77,7 @@ static inline bool is_meant(const Fault *fault, unsigned end)
  * Surprise Down error (PCIe 5.0 s3.2.1). */
 static void surprise_report(FabPort *port)
 {
-    if (port->owner->kind != FAB_KIND_NTB && fab_port_is_downstream(port)) {
+    if (port->role == FAB_PORT_DOWNSTREAM) {
         port->counters.surprise_downs++;
         fab_error_report(port, FAB_SEVERITY_FATAL);
     }
@@ -64,20 +86,19 @@ static void surprise_report(FabPort *port)
 /* Goes down, and comes up after `training`. */
 static void down_event(Fault *fault, SimTime now)
 {
-    FabPort *const *ends = fault->link->ends;
     SimTime off = fault->params.duration + fault->params.training;
 
     fault->holds = !fault->holds;
     if (!fault->holds) {
-        fab_outage_end(ends[0]);
+        fab_outage_end(fault_port(fault, 0));
         return;
     }
     for (unsigned i = 0; i < 2; i++) {
-        if (!fab_port_is_down(ends[i])) {
-            surprise_report(ends[i]);
+        if (!fault_port(fault, i)->is_down) {
+            surprise_report(fault_port(fault, i));
         }
     }
-    fab_outage_begin(ends[0]);
+    fab_outage_begin(fault_port(fault, 0));
     if (fault->params.duration) {
         sim_event_schedule(&fault->event, now + off);
     }
@@ -86,7 +107,7 @@ static void down_event(Fault *fault, SimTime now)
 static void degrade_event(Fault *fault, SimTime now)
 {
     const FabFault *params = &fault->params;
-    FabPort *port = fault->link->ends[0];
+    FabPort *port = fault_port(fault, 0);
 
     fault->holds = !fault->holds;
     if (!fault->holds) {
@@ -112,7 +133,7 @@ static SimTime time_after(const Fault *fault, SimTime now)
 /* Bit errors begin for the packets that end @end sends. */
 static void errors_begin(Fault *fault, unsigned end, SimTime now)
 {
-    FabPort *port = fault->link->ends[end];
+    FabPort *port = fault_port(fault, end);
 
     if (fault->params.count) {
         fab_replay_destroy(port, fault->params.event == FAB_FAULT_ON_DLLP,
@@ -202,12 +223,13 @@ static bool is_poisoned(Fault *fault, unsigned end, SimTime now)
            sim_random_double(&fault->random) < params->rate;
 }
 
-void fab_fault_sent(FabPort *port, FabTlp *tlp)
+static void fault_sends(FabLinkPart *part, FabTlp *tlp)
 {
+    const FabPort *port = part->port;
     SimTime now = sim_engine_now(port->owner->engine);
-    unsigned end = end_of(port);
+    unsigned end = ((End *)part)->number;
 
-    for (Fault *fault = port->faults->list; fault; fault = fault->next) {
+    for (Fault *fault = ((End *)part)->link->list; fault; fault = fault->next) {
         if (!fault->begun && is_meant(fault, end) &&
             is_event(fault, port, tlp) &&
             ++fault->seen == fault->params.number) {
@@ -220,12 +242,12 @@ void fab_fault_sent(FabPort *port, FabTlp *tlp)
     }
 }
 
-void fab_fault_dllp(FabPort *port)
+static void fault_sends_dllp(FabLinkPart *part)
 {
-    SimTime now = sim_engine_now(port->owner->engine);
-    unsigned end = end_of(port);
+    SimTime now = sim_engine_now(part->port->owner->engine);
+    unsigned end = ((End *)part)->number;
 
-    for (Fault *fault = port->faults->list; fault; fault = fault->next) {
+    for (Fault *fault = ((End *)part)->link->list; fault; fault = fault->next) {
         if (!fault->begun && fault->params.event == FAB_FAULT_ON_DLLP &&
             is_meant(fault, end) && ++fault->seen == fault->params.number) {
             fault_begin(fault, (int)end, now);
@@ -258,30 +280,29 @@ static bool is_over(const FabPort *ingress, const Overflow *overflow,
             data > overflow->space.data[cls]);
 }
 
-bool fab_fault_drops(FabPort *ingress, FabTlp *tlp)
+static bool fault_drops(FabLinkPart *part, FabTlp *tlp)
 {
-    Overflow *overflow =
-        ingress->faults ? &ingress->faults->overflow[end_of(ingress)] : NULL;
+    FabPort *ingress = part->port;
+    FabComponent *owner = ingress->owner;
+    Overflow *overflow = &((End *)part)->overflow;
 
-    if (overflow && overflow->is_there &&
-        tlp->link_epoch == ingress->link_epoch &&
-        is_over(ingress, overflow, tlp)) {
-        overflow->lost_header[tlp->cls]++;
-        overflow->lost_data[tlp->cls] += fab_tlp_data_credits(tlp);
-        ingress->counters.receiver_overflows++;
-        ingress->owner->fabric->dropped++;
-        fab_error_report(ingress, FAB_SEVERITY_FATAL);
-        fab_account_lose(ingress->owner, tlp, FAB_LOSS_OVERFLOW);
-        fab_tlp_free(ingress->owner->fabric, tlp);
-        return true;
+    if (!overflow->is_there || tlp->link_epoch != ingress->link_epoch ||
+        !is_over(ingress, overflow, tlp)) {
+        return false;
     }
-    ingress->counters.poisoned_tlps += tlp->poisoned;
-    return false;
+    overflow->lost_header[tlp->cls]++;
+    overflow->lost_data[tlp->cls] += fab_tlp_data_credits(tlp);
+    ingress->counters.receiver_overflows++;
+    owner->fabric->dropped++;
+    fab_error_report(ingress, FAB_SEVERITY_FATAL);
+    fab_account_lose(owner, tlp, FAB_LOSS_OVERFLOW);
+    fab_tlp_free(owner->fabric, tlp);
+    return true;
 }
 
-void fab_fault_forget(FabPort *ingress)
+static void fault_forget(FabLinkPart *part)
 {
-    Overflow *overflow = &ingress->faults->overflow[end_of(ingress)];
+    Overflow *overflow = &((End *)part)->overflow;
 
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
         overflow->lost_header[cls] = 0;
@@ -291,20 +312,47 @@ void fab_fault_forget(FabPort *ingress)
 
 /* ---- Life ---------------------------------------------------------------- */
 
-static FabFaults *faults_of(FabPort *port)
+/* Frees the faults of the link of @part, and takes them from its other end. */
+static void fault_free(FabLinkPart *part)
+{
+    Faults *link = ((End *)part)->link;
+
+    while (link->list) {
+        Fault *fault = link->list;
+
+        link->list = fault->next;
+        sim_event_cancel(&fault->event);
+        g_free(fault);
+    }
+    fab_link_remove(&link->ends[0].part);
+    fab_link_remove(&link->ends[1].part);
+    g_free(link);
+}
+
+static const FabLinkOps fault_ops = {
+    .sends = fault_sends,
+    .sends_dllp = fault_sends_dllp,
+    .drops = fault_drops,
+    .forget = fault_forget,
+    .free = fault_free,
+};
+
+/* The end of @port, which it gets with its link's other one if there is none. */
+static End *end_make(FabPort *port)
 {
     FabPort *const ends[] = {port, port->peer};
+    Faults *link;
 
-    if (!port->faults) {
-        FabFaults *link = g_new0(FabFaults, 1);
-
-        for (unsigned i = 0; i < 2; i++) {
-            link->ends[i] = ends[i];
-            ends[i]->faults = link;
-            fab_port_set_special(ends[i]);
-        }
+    if (end_of(port)) {
+        return end_of(port);
     }
-    return port->faults;
+    link = g_new0(Faults, 1);
+    for (unsigned i = 0; i < 2; i++) {
+        link->ends[i].link = link;
+        link->ends[i].number = i;
+        fab_link_add(ends[i], &link->ends[i].part, &fault_ops, true);
+    }
+    return &link->ends[0];
 }
 
 /* A poisoned TLP can come in at any port of the fabric. */
@@ -321,11 +369,11 @@ static void check_all_arrivals(const FabFabric *fabric)
     }
 }
 
-/* The ends of the link of @port may be in the other order than in
- * @port->faults; the members of @fault that name ends follow. */
-static void ends_turn(const FabPort *port, FabFault *params)
+/* Those who give the fault count the ends from @end; its members that name ends
+ * follow. */
+static void ends_turn(const End *end, FabFault *params)
 {
-    if (end_of(port) == 1) {
+    if (end->number == 1) {
         bool from_port = params->from_port;
 
         params->from_port = params->from_peer;
@@ -335,7 +383,7 @@ static void ends_turn(const FabPort *port, FabFault *params)
 
 void fab_port_add_fault(FabPort *port, const FabFault *params)
 {
-    FabFaults *link;
+    const End *end;
     Fault *fault = g_new0(Fault, 1);
     FabFabric *fabric = port->owner->fabric;
     g_autofree char *name = NULL;
@@ -343,22 +391,22 @@ void fab_port_add_fault(FabPort *port, const FabFault *params)
 
     g_assert(port->peer &&
              (params->event == FAB_FAULT_AT_TIME || params->number > 0));
-    link = faults_of(port);
-    for (const Fault *other = link->list; other; other = other->next) {
+    end = end_make(port);
+    fault->link = end->link;
+    for (const Fault *other = fault->link->list; other; other = other->next) {
         count++;
     }
-    name = g_strdup_printf("%s.%s fault %u", link->ends[0]->owner->name,
-                           link->ends[0]->name, count);
-    fault->link = link;
+    name = g_strdup_printf("%s.%s fault %u", fault_port(fault, 0)->owner->name,
+                           fault_port(fault, 0)->name, count);
     fault->params = *params;
-    ends_turn(port, &fault->params);
+    ends_turn(end, &fault->params);
     sim_random_init(&fault->random, fabric->seed, name);
     sim_event_init(&fault->event, port->owner->engine, fault_event,
                    SIM_PRIORITY_NORMAL, port->rank);
-    fault->next = link->list;
-    link->list = fault;
+    fault->next = fault->link->list;
+    fault->link->list = fault;
     if (params->action == FAB_FAULT_BIT_ERRORS) {
-        fab_port_make_replay(port);
+        fab_replay_make(port);
     } else if (params->action == FAB_FAULT_POISON) {
         check_all_arrivals(fabric);
     }
@@ -389,7 +437,7 @@ void fab_port_set_overflow(FabPort *port, uint32_t surplus)
     Overflow *overflow;
 
     g_assert(port->peer);
-    overflow = &faults_of(port)->overflow[end_of(port)];
+    overflow = &end_make(port)->overflow;
     overflow->is_there = true;
     overflow->space = port->params.credits;
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
@@ -404,21 +452,4 @@ void fab_port_set_overflow(FabPort *port, uint32_t surplus)
     }
     fab_port_init_fc(port->peer);
     fab_port_check_arrivals(port);
-}
-
-void fab_faults_free(FabPort *port)
-{
-    FabFaults *link = port->faults;
-
-    while (link->list) {
-        Fault *fault = link->list;
-
-        link->list = fault->next;
-        sim_event_cancel(&fault->event);
-        g_free(fault);
-    }
-    for (unsigned i = 0; i < 2; i++) {
-        link->ends[i]->faults = NULL;
-    }
-    g_free(link);
 }

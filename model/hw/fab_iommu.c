@@ -4,6 +4,7 @@
 #include "fab_ats.h"
 #include "fab_iotlb.h"
 #include "fab_port_priv.h"
+#include "fab_size.h"
 #include "fab_walk_cache.h"
 
 #define ADDR_END    (1ULL << FAB_IOMMU_ADDR_BITS)
@@ -523,29 +524,32 @@ static bool check_params(const FabIommuParams *params, GError **error)
     /* With a walk shorter than a hit, TLPs of one page would overtake each
      * other. */
     if (params->hit < 0 || params->walk < params->hit || params->walk > SIM_S) {
+        g_autofree char *hit = fab_time_text(params->hit);
+        g_autofree char *walk = fab_time_text(params->walk);
+
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "an IOTLB hit of %" G_GINT64_FORMAT
-                    " ps and a page walk of %" G_GINT64_FORMAT
-                    " ps: must be 0 to 1 s, and a walk no shorter than a hit",
-                    (gint64)params->hit, (gint64)params->walk);
+                    "an IOTLB hit of %s and a page walk of %s: must be 0 to "
+                    "1 s, and a walk no shorter than a hit",
+                    hit, walk);
         return false;
     }
     /* The same with a second level that is quicker than the first one. */
     if (params->l2_entries &&
         (params->l2_hit < params->hit || params->l2_hit > SIM_S)) {
+        g_autofree char *hit = fab_time_text(params->hit);
+        g_autofree char *second = fab_time_text(params->l2_hit);
+
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "an IOTLB hit of %" G_GINT64_FORMAT
-                    " ps and a second level of %" G_GINT64_FORMAT
-                    " ps: the second level must take 0 to 1 s, and no less "
-                    "than the first",
-                    (gint64)params->hit, (gint64)params->l2_hit);
+                    "an IOTLB hit of %s and a second level of %s: the second "
+                    "level must take 0 to 1 s, and no less than the first",
+                    hit, second);
         return false;
     }
     if (params->walk_read < 0 || params->walk_read > SIM_S) {
+        g_autofree char *read = fab_time_text(params->walk_read);
+
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "a read of a page table of %" G_GINT64_FORMAT
-                    " ps: must be 0 to 1 s",
-                    (gint64)params->walk_read);
+                    "a read of a page table of %s: must be 0 to 1 s", read);
         return false;
     }
     for (uint32_t i = 0; i < G_N_ELEMENTS(params->walk_cache); i++) {

@@ -90,10 +90,10 @@ bool fab_memory_check(const FabMemory *mem, GError **error)
         return false;
     }
     if (params->latency < 0 || params->latency > SIM_S) {
+        g_autofree char *latency = fab_time_text(params->latency);
+
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "a memory latency of %" G_GINT64_FORMAT
-                    " ps: must be 0 to 1 s",
-                    (gint64)params->latency);
+                    "a memory latency of %s: must be 0 to 1 s", latency);
         return false;
     }
     if (params->bandwidth_bytes_s &&

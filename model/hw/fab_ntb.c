@@ -18,14 +18,10 @@ static inline unsigned way_of(const FabNtb *ntb, const FabPort *port)
 
 static void from_afar(FabNtb *ntb, FabTlp *tlp);
 
-/* Sends @tlp by @way. A request may have got an address with a longer header;
- * a completion needs the room that it needed before. */
+/* Sends @tlp by @way. */
 static inline void way_send(FabNtb *ntb, unsigned way, FabTlp *tlp)
 {
     if (G_LIKELY(way < ntb->component.port_count)) {
-        if (!fab_tlp_is_completion(tlp)) {
-            fab_tlp_measure(tlp);
-        }
         fab_port_forward(ntb->component.ports[way], way_of(ntb, tlp->ingress),
                          tlp);
     } else {
@@ -99,7 +95,7 @@ static void translate(FabNtb *ntb, const FabNtbEntry *entry, FabTlp *tlp)
     uint64_t mask = (1ull << ntb->entry_shift) - 1;
 
     ntb->counters.translated++;
-    tlp->addr = entry->target + (tlp->addr & mask);
+    fab_tlp_readdress(tlp, entry->target + (tlp->addr & mask));
     /* The translation was of the own host's agent; the address is another
      * one now, which only the IOMMU of the next host may judge. */
     tlp->at = FAB_AT_UNTRANSLATED;
@@ -536,6 +532,8 @@ FabNtb *fab_ntb_new(FabFabric *fabric, const char *name, unsigned cables,
         g_autofree char *port = g_strdup_printf("cable%u", i - 1);
 
         fab_component_add_port(component, port, cable);
+        fab_port_set_role(component->ports[i], FAB_PORT_CABLE,
+                          component->ports[HOST]);
     }
     for (unsigned i = 0; i <= cables; i++) {
         fab_port_set_sources(component->ports[i], cables + 1);

@@ -1,67 +1,46 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_outage.h"
 
-#include "fab_dpc.h"
 #include "fab_fabric_priv.h"
-#include "fab_fault_priv.h"
-#include "fab_observe_priv.h"
-#include "fab_replay.h"
+#include "fab_link_priv.h"
+#include "fab_waits.h"
 
-struct FabOutage {
-    FabPort *port;
+typedef struct FabOutage {
+    FabLinkPart part;
     unsigned down;   /* number of reasons for which it is down now */
     FabFifo dropped; /* taken, and not yet discarded; by arrive_at */
     SimEvent drop_event;
-};
+} FabOutage;
 
-bool fab_outage_is_down(const FabPort *port)
+static const FabLinkOps outage_ops;
+
+static FabOutage *outage_of(const FabPort *port)
 {
-    return port->outage->down > 0;
+    return (FabOutage *)fab_link_find(port, &outage_ops);
 }
 
 /* ---- Discarding ------------------------------------------------------- */
 
-void fab_outage_drop(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
+static bool outage_discards(FabLinkPart *part, FabTlp *tlp, SimTime end)
 {
-    FabFifo *dropped = &port->outage->dropped;
-    FabPortCounters *counters = &port->counters;
+    FabOutage *outage = (FabOutage *)part;
+    FabPort *port = part->port;
 
-    /* It does not go on the wire. */
-    counters->tlps_sent[tlp->cls]--;
-    counters->payload_sent_bytes -= tlp->payload_bytes;
-    counters->wire_sent_bytes -= FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
-    counters->busy_ps -= end - start;
-    tlp->hops--;
-    if (tlp->cls == FAB_CLASS_P && port->owner->kind == FAB_KIND_ENDPOINT) {
-        tlp->transaction = 0; /* the device knows, and lets its order fail */
+    if (outage->down == 0) {
+        return false;
+    }
+    if (tlp->cls == FAB_CLASS_P && port->owner->ops->sees_discards) {
+        tlp->transaction = 0; /* the owner lets its order fail */
     }
     tlp->ingress = port;
     tlp->link_epoch = port->link_epoch - 1;
     tlp->tail_at = end;
     tlp->arrive_at = end;
-    fab_fifo_push(dropped, tlp);
-    if (dropped->head == tlp) {
-        sim_event_schedule(&port->outage->drop_event, end);
+    fab_fifo_push(&outage->dropped, tlp);
+    if (outage->dropped.head == tlp) {
+        sim_event_schedule(&outage->drop_event, end);
     }
-}
-
-static void trace_lost(FabPort *port, const FabTlp *tlp)
-{
-    FabFabric *fabric = port->owner->fabric;
-    SimTime now = sim_engine_now(fabric->engine);
-    FabTraceRecord record = {FAB_TRACE_LOST, port, tlp, now, now, now};
-
-    if (fabric->trace_categories & FAB_TRACE_LOST) {
-        fabric->trace_fn(fabric->trace_data, &record);
-    }
-}
-
-void fab_outage_lose(FabPort *port, FabTlp *tlp)
-{
-    port->counters.lost_tlps++;
-    trace_lost(port, tlp);
-    fab_account_lose(port->owner, tlp, FAB_LOSS_LINK_DOWN);
-    fab_tlp_free(port->owner->fabric, tlp);
+    return true;
 }
 
 /* Answers the non-posted request @tlp as if the far component did. */
@@ -69,7 +48,7 @@ static void complete(FabPort *port, FabTlp *tlp, SimTime now)
 {
     FabComponent *owner = port->owner;
     FabTlp *cpl = fab_tlp_refuse_for(
-        owner, tlp, fab_dpc_status(port),
+        owner, tlp, fab_link_status(port),
         port->has_bridge ? port->bridge.bdf : owner->bdf, FAB_LOSS_LINK_DOWN);
 
     cpl->ingress = port;
@@ -82,18 +61,18 @@ static void complete(FabPort *port, FabTlp *tlp, SimTime now)
 static void drop_event(SimEvent *event)
 {
     FabOutage *outage = SIM_CONTAINER_OF(event, FabOutage, drop_event);
-    FabPort *port = outage->port;
+    FabPort *port = outage->part.port;
     FabTlp *tlp = fab_fifo_pop(&outage->dropped);
 
     if (outage->dropped.head) {
         sim_event_schedule(event, outage->dropped.head->arrive_at);
     }
     if (tlp->cls == FAB_CLASS_NP && fab_port_is_downstream(port)) {
-        trace_lost(port, tlp);
+        fab_link_trace_lost(port, tlp);
         complete(port, tlp, event->time);
         return;
     }
-    fab_outage_lose(port, tlp);
+    fab_link_lose(port, tlp);
 }
 
 /* ---- Down and up ------------------------------------------------------ */
@@ -112,7 +91,7 @@ static void flight_lose(FabPort *port, SimTime now)
             tlp->tail_at - port->peer->latency <= now) {
             fab_fifo_push(&port->flight, tlp);
         } else {
-            fab_outage_lose(port, tlp);
+            fab_link_lose(port, tlp);
         }
     }
     sim_event_cancel(&port->arrive_event);
@@ -124,13 +103,9 @@ static void flight_lose(FabPort *port, SimTime now)
 static void end_down(FabPort *port, SimTime now)
 {
     flight_lose(port, now);
-    if (port->replay) {
-        fab_replay_reset(port);
-    }
-    if (port->faults) {
-        fab_fault_forget(port);
-    }
-    port->special = true;
+    fab_link_forget(port);
+    port->is_down = true;
+    fab_link_set_special(&outage_of(port)->part, true);
     port->link_epoch++;
     port->owes_ack = false;
     port->dllp_owed = 0;
@@ -150,39 +125,71 @@ static void end_down(FabPort *port, SimTime now)
 
 static void end_up(FabPort *port, SimTime now)
 {
-    fab_port_set_special(port);
+    port->is_down = false;
+    fab_link_set_special(&outage_of(port)->part, false);
     fab_port_init_fc(port);
     if (port->active) {
         fab_port_wake_at(port, MAX(now, port->busy_until));
     }
 }
 
-static void outage_make(FabPort *port)
-{
-    FabOutage *outage;
+/* ---- For observers ---------------------------------------------------- */
 
-    if (port->outage) {
-        return;
-    }
-    outage = g_new0(FabOutage, 1);
-    outage->port = port;
-    sim_event_init(&outage->drop_event, port->owner->engine, drop_event,
-                   SIM_PRIORITY_NORMAL, port->rank);
-    port->outage = outage;
+static void outage_waits(const FabLinkPart *part, FabWaits *waits)
+{
+    fab_waits_moves_all(waits, &((const FabOutage *)part)->dropped);
 }
 
-/* Calls @change for the links below the switch at @port, whose Upstream Port
- * loses or gets back its link. */
+static void outage_waiters(const FabLinkPart *part, const FabObserver *observer)
+{
+    fab_observer_fifo(observer, &((const FabOutage *)part)->dropped,
+                      FAB_PLACE_TRANSIT);
+}
+
+/* ---- Life ------------------------------------------------------------- */
+
+static void outage_free(FabLinkPart *part)
+{
+    FabOutage *outage = (FabOutage *)part;
+
+    fab_link_remove(part);
+    fab_fifo_clear(part->port->owner->fabric, &outage->dropped);
+    sim_event_cancel(&outage->drop_event);
+    g_free(outage);
+}
+
+static const FabLinkOps outage_ops = {
+    .discards = outage_discards,
+    .waits = outage_waits,
+    .waiters = outage_waiters,
+    .free = outage_free,
+};
+
+static FabOutage *outage_make(FabPort *port)
+{
+    FabOutage *outage = outage_of(port);
+
+    if (!outage) {
+        outage = g_new0(FabOutage, 1);
+        sim_event_init(&outage->drop_event, port->owner->engine, drop_event,
+                       SIM_PRIORITY_NORMAL, port->rank);
+        fab_link_add(port, &outage->part, &outage_ops, false);
+    }
+    return outage;
+}
+
+/* Calls @change for the links below the component of @port, if that is the
+ * Upstream Port of a switch, which loses or gets back its link. */
 static void below(FabPort *port, void (*change)(FabPort *port))
 {
     const FabComponent *owner = port->owner;
 
-    if (owner->kind != FAB_KIND_SWITCH || fab_port_is_downstream(port)) {
-        return;
-    }
-    for (unsigned i = 1; i < owner->port_count; i++) {
-        if (owner->ports[i]->peer) {
-            change(owner->ports[i]);
+    for (unsigned i = 0; i < owner->port_count; i++) {
+        FabPort *other = owner->ports[i];
+
+        if (other->up == port && other->role == FAB_PORT_DOWNSTREAM &&
+            other->peer) {
+            change(other);
         }
     }
 }
@@ -193,8 +200,7 @@ void fab_outage_begin(FabPort *port)
     SimTime now = sim_engine_now(port->owner->engine);
 
     for (unsigned i = 0; i < 2; i++) {
-        outage_make(ends[i]);
-        if (ends[i]->outage->down++ == 0) {
+        if (outage_make(ends[i])->down++ == 0) {
             end_down(ends[i], now);
         }
     }
@@ -209,36 +215,11 @@ void fab_outage_end(FabPort *port)
     SimTime now = sim_engine_now(port->owner->engine);
 
     for (unsigned i = 0; i < 2; i++) {
-        if (--ends[i]->outage->down == 0) {
+        if (--outage_of(ends[i])->down == 0) {
             end_up(ends[i], now);
         }
     }
     for (unsigned i = 0; i < 2; i++) {
         below(ends[i], fab_outage_end);
     }
-}
-
-/* ---- For observers ---------------------------------------------------- */
-
-void fab_outage_waits(const FabPort *port, FabWaits *waits)
-{
-    for (const FabTlp *tlp = port->outage->dropped.head; tlp; tlp = tlp->next) {
-        fab_waits_moves(waits, tlp);
-    }
-}
-
-void fab_outage_waiters(const FabPort *port, const FabObserver *observer)
-{
-    fab_observer_fifo(observer, &port->outage->dropped, FAB_PLACE_TRANSIT);
-}
-
-/* ---- Life ------------------------------------------------------------- */
-
-void fab_outage_free(FabPort *port)
-{
-    FabOutage *outage = port->outage;
-
-    fab_fifo_clear(port->owner->fabric, &outage->dropped);
-    sim_event_cancel(&outage->drop_event);
-    g_free(outage);
 }

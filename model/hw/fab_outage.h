@@ -3,7 +3,6 @@
 #define FAB_OUTAGE_H
 
 #include "fab_port_priv.h"
-#include "fab_waits.h"
 
 /*
  * A link that goes down (DL_Down, PCIe 5.0 s2.9.1). TLPs on the wire are lost.
@@ -14,7 +13,6 @@
  * the completion time-out. When the link is up again, credits start anew, and
  * TLPs that came in before hold none of them.
  */
-typedef struct FabOutage FabOutage;
 
 /*
  * Takes the link of @port down, and the links below a switch whose Upstream
@@ -23,25 +21,5 @@ typedef struct FabOutage FabOutage;
  */
 void fab_outage_begin(FabPort *port);
 void fab_outage_end(FabPort *port);
-
-void fab_outage_free(FabPort *port);
-
-bool fab_outage_is_down(const FabPort *port);
-
-/* True if the link of @port is down. */
-static inline bool fab_port_is_down(const FabPort *port)
-{
-    return port->outage && fab_outage_is_down(port);
-}
-
-/* The link of @port, which is down, has lost @tlp: discards it. */
-void fab_outage_lose(FabPort *port, FabTlp *tlp);
-
-/* Takes @tlp, which would be on the wire from @start to @end. */
-void fab_outage_drop(FabPort *port, FabTlp *tlp, SimTime start, SimTime end);
-
-/* Report the TLPs that are about to be discarded. */
-void fab_outage_waits(const FabPort *port, FabWaits *waits);
-void fab_outage_waiters(const FabPort *port, const FabObserver *observer);
 
 #endif

@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_arbiter.h"
-#include "fab_dpc.h"
 #include "fab_fabric_priv.h"
-#include "fab_fault_priv.h"
-#include "fab_outage.h"
-#include "fab_replay.h"
+#include "fab_link_priv.h"
 
 /* Longest time between two UpdateFCs of a class (PCIe 5.0 s2.6.1.2). It is the
  * only limit for a receiver with params.collect_bytes. */
 #define UPDATE_TIME (30 * SIM_US)
 
 /* ---- The wire -------------------------------------------------------- */
-
-static inline uint64_t wire_time(const FabPort *port, uint32_t bytes)
-{
-    return bytes * (uint64_t)port->byte_time;
-}
 
 /* Time that DLLPs and ordered sets take before a TLP that could start at @now.
  * The time in which the wire was idle is subtracted. */
@@ -153,11 +145,11 @@ static inline void update_send_at(FabPort *ingress, FabClass cls,
     FabPort *sender = ingress->peer;
 
     if (ingress->dllp != FAB_DLLP_FREE) {
-        ingress->dllp_owed += wire_time(ingress, FAB_DLLP_BYTES);
+        ingress->dllp_owed += fab_port_wire_time(ingress, FAB_DLLP_BYTES);
         ingress->counters.dllps_sent++;
     }
-    if (G_UNLIKELY(ingress->replay != NULL) &&
-        fab_replay_loses_update(ingress, cls, &credits, time)) {
+    if (G_UNLIKELY(ingress->special) &&
+        fab_link_loses_update(ingress, cls, &credits, time)) {
         return;
     }
     time += ingress->dllp_time + ingress->propagation;
@@ -242,12 +234,6 @@ static SimTime updates_send_due(FabPort *ingress, SimTime now)
     return next;
 }
 
-/* Time of @tlp on the wire to or from @port. */
-static inline SimTime tlp_time(const FabPort *port, const FabTlp *tlp)
-{
-    return wire_time(port, tlp->wire_bytes) / FAB_PS_FRACTION;
-}
-
 /* Returns whether PCIe 5.0 s2.6.1.2 asks for an UpdateFC at once when credits
  * of @cls become free: the TLPs that have come in took all of them, or leave
  * less data credits than the largest payload needs. */
@@ -270,7 +256,7 @@ static inline bool is_update_full(const FabPort *ingress, const FabTlp *tlp,
 {
     return G_UNLIKELY(ingress->collects)
                ? ingress->freed_bytes[tlp->cls] >= ingress->params.collect_bytes
-               : time + tlp_time(ingress, tlp) >= update_due(ingress, tlp->cls);
+               : time + fab_port_tlp_wire_time(ingress, tlp) >= update_due(ingress, tlp->cls);
 }
 
 /*
@@ -335,9 +321,6 @@ static inline void discard(FabTlp *tlp, SimTime time)
 {
     FabPort *ingress = tlp->ingress;
 
-    if (ingress->dllp == FAB_DLLP_SPEC) { /* the others need no wire size */
-        fab_tlp_measure(tlp);
-    }
     release(ingress, tlp, time);
     fab_tlp_free(ingress->owner->fabric, tlp);
 }
@@ -349,10 +332,9 @@ void fab_port_discard(FabTlp *tlp, SimTime time)
 
 void fab_port_consume(FabTlp *tlp, SimTime time)
 {
-    const FabComponent *owner = tlp->ingress->owner;
+    FabFabric *fabric = tlp->ingress->owner->fabric;
 
-    fab_account_arrived(owner->engine, &owner->fabric->accounts, tlp,
-                        sim_engine_now(owner->engine));
+    fab_account_arrived(&fabric->accounts, tlp, sim_engine_now(fabric->engine));
     discard(tlp, time);
 }
 
@@ -372,28 +354,11 @@ static inline void ack_owe(FabPort *ingress, SimTime start, SimTime end)
     } else if (ingress->dllp == FAB_DLLP_FREE) {
         return;
     }
-    ingress->dllp_owed += wire_time(ingress, FAB_DLLP_BYTES);
+    ingress->dllp_owed += fab_port_wire_time(ingress, FAB_DLLP_BYTES);
     ingress->counters.dllps_sent++;
 }
 
 /* ---- Sending --------------------------------------------------------- */
-
-static SimTime service_time(const FabService *service, const FabTlp *tlp)
-{
-    uint32_t bytes = tlp->wire_bytes - FAB_TLP_FRAME_BYTES;
-    uint32_t beats = (bytes + service->beat_bytes - 1) / service->beat_bytes;
-
-    return (beats + service->gap_beats) * service->beat_ps;
-}
-
-SimTime fab_port_tlp_time(const FabPort *port, const FabTlp *tlp)
-{
-    SimTime time = tlp_time(port, tlp);
-
-    return port->has_service
-               ? MAX(time, service_time(&port->params.service, tlp))
-               : time;
-}
 
 static void trace_link(FabPort *port, const FabTlp *tlp, SimTime start,
                        SimTime end)
@@ -426,7 +391,7 @@ SimTime fab_port_occupy(FabPort *port, SimTime now, uint32_t bytes)
     if (port->dllp_owed || now >= port->skp_next) {
         start += overhead_time(port, now);
     }
-    wire = wire_time(port, bytes) + port->time_carry;
+    wire = fab_port_wire_time(port, bytes) + port->time_carry;
     port->time_carry = wire % FAB_PS_FRACTION;
     port->busy_until = start + wire / FAB_PS_FRACTION;
     port->counters.busy_ps += port->busy_until - start;
@@ -451,35 +416,29 @@ void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
     deliver(port, tlp, start, end);
 }
 
-/* The rest of transmit() for a link that is down, has faults or a replay
- * buffer. */
-static void transmit_special(FabPort *port, FabTlp *tlp, SimTime start,
-                             SimTime end)
+/* Counts @tlp, which takes @time on the wire. */
+static inline void sent_count(FabPort *port, FabTlp *tlp, SimTime time)
 {
-    if (fab_port_is_down(port)) {
-        fab_outage_drop(port, tlp, start, end);
-        return;
-    }
-    if (port->faults) {
-        fab_fault_sent(port, tlp);
-    }
-    if (port->replay) {
-        fab_replay_send(port, tlp, start, end);
-    } else {
-        ack_owe(port->peer, start, end);
-        fab_port_deliver(port, tlp, start, end);
-    }
+    tlp->hops++;
+    port->counters.tlps_sent[tlp->cls]++;
+    port->counters.payload_sent_bytes += tlp->payload_bytes;
+    port->counters.wire_sent_bytes += tlp->wire_bytes;
+    port->counters.busy_ps += time;
 }
 
 /* The rest of transmit() for a link that is special or traced. */
 static void transmit_rarely(FabPort *port, FabTlp *tlp, SimTime start,
                             SimTime end)
 {
-    if (port->special) {
-        transmit_special(port, tlp, start, end);
-    } else {
-        ack_owe(port->peer, start, end);
-        deliver(port, tlp, start, end);
+    if (!port->special || !fab_link_discards(port, tlp, end)) {
+        sent_count(port, tlp, end - start);
+        if (port->special) {
+            fab_link_sends(port, tlp);
+        }
+        if (!port->special || !fab_link_carries(port, tlp, start, end)) {
+            ack_owe(port->peer, start, end);
+            deliver(port, tlp, start, end);
+        }
     }
     if (port->traced) {
         trace_link(port, tlp, start, end);
@@ -495,11 +454,11 @@ static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     if (port->dllp_owed || now >= port->skp_next) {
         start += overhead_time(port, now);
     }
-    wire = wire_time(port, tlp->wire_bytes) + port->time_carry;
+    wire = fab_port_wire_time(port, tlp->wire_bytes) + port->time_carry;
     time = wire / FAB_PS_FRACTION;
     port->time_carry = wire % FAB_PS_FRACTION;
     if (port->has_service) {
-        SimTime service = service_time(&port->params.service, tlp);
+        SimTime service = fab_service_time(&port->params.service, tlp);
 
         if (service > time) {
             port->counters.service_ps += service - time;
@@ -516,11 +475,6 @@ static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     tlp->ingress = peer;
     tlp->link_epoch = peer->link_epoch;
     tlp->ready_at = 0;
-    tlp->hops++;
-    port->counters.tlps_sent[tlp->cls]++;
-    port->counters.payload_sent_bytes += tlp->payload_bytes;
-    port->counters.wire_sent_bytes += tlp->wire_bytes;
-    port->counters.busy_ps += time;
     if (port->waiting) {
         port->waiting = false;
         port->counters.credit_wait_ps += now - port->waiting_since;
@@ -528,6 +482,7 @@ static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     if (G_UNLIKELY(port->special || port->traced)) {
         transmit_rarely(port, tlp, start, end);
     } else {
+        sent_count(port, tlp, time);
         ack_owe(peer, start, end);
         deliver(port, tlp, start, end);
     }
@@ -584,8 +539,7 @@ static G_GNUC_NO_INLINE void port_try_send(FabPort *port, SimTime now)
 {
     FabTlp *tlp;
 
-    if (G_UNLIKELY(port->special) && port->replay &&
-        fab_replay_takes_wire(port, now)) {
+    if (G_UNLIKELY(port->special) && fab_link_takes_wire(port, now)) {
         return;
     }
     if (!port->active) {
@@ -616,7 +570,7 @@ static void port_send_event(SimEvent *event)
 
     if (G_LIKELY(event->time >= port->busy_until)) {
         port_try_send(port, event->time);
-    } else if (port->active || (port->replay && fab_replay_is_pending(port))) {
+    } else if (port->active || (port->special && fab_link_is_pending(port))) {
         sim_event_schedule(event, port->busy_until);
     }
 }
@@ -655,7 +609,7 @@ void fab_port_forward(FabPort *port, unsigned source, FabTlp *tlp)
     if (tlp->tail_at > now) {
         /* With cut-through the last byte must not leave before it has come in.
          * Rounding may cost one ps. */
-        SimTime time = tlp_time(port, tlp) + 1;
+        SimTime time = fab_port_tlp_wire_time(port, tlp) + 1;
 
         tlp->ready_at = MAX(tlp->ready_at, tlp->tail_at - time);
     }
@@ -704,7 +658,8 @@ static void port_arrive_checked_event(SimEvent *event)
         sim_event_schedule(event, port->flight.head->arrive_at);
     }
     credits_receive(peer, tlp);
-    if (!fab_fault_drops(peer, tlp)) {
+    if (!fab_link_drops(peer, tlp)) {
+        peer->counters.poisoned_tlps += tlp->poisoned;
         peer->owner->ops->receive(peer->owner, peer, tlp);
     }
 }

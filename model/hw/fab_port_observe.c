@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_observe_priv.h"
-#include "fab_outage.h"
-#include "fab_replay.h"
+#include "fab_link_priv.h"
 
 /* The credits of @cls that @port has, including credits that have come back but
  * are not collected yet. */
@@ -140,12 +138,7 @@ void fab_port_waiters(const FabPort *port, const FabObserver *observer)
 {
     queue_waiters(port, observer);
     flight_waiters(port, observer);
-    if (port->replay) {
-        fab_replay_waiters(port, observer);
-    }
-    if (port->outage) {
-        fab_outage_waiters(port, observer);
-    }
+    fab_link_waiters(port, observer);
 }
 
 bool fab_port_is_degraded(const FabPort *port)

@@ -50,6 +50,17 @@ typedef struct FabSource {
 
 #define FAB_SOURCES_MAX 64
 
+/* Something that the link does beyond the wire; see fab_link_priv.h. */
+typedef struct FabLinkPart FabLinkPart;
+
+/* The end of the link that a port is. */
+typedef enum FabPortRole {
+    FAB_PORT_UPSTREAM,   /* Upstream Port or endpoint */
+    FAB_PORT_DOWNSTREAM, /* Root Port or Downstream Port */
+    FAB_PORT_CABLE,      /* cable port of an NTB: neither of its ends is below
+                            the other */
+} FabPortRole;
+
 /*
  * Among thousands of hosts, the state of a port has left the processor's caches
  * when it is used again, so what a hop touches is in few cache lines: two that
@@ -92,7 +103,8 @@ struct FabPort {
     bool collects : 1;             /* params.collect_bytes is set */
     bool cuts_through : 1; /* latency runs from the first byte, not the last */
     bool has_service : 1;  /* params.service limits it */
-    bool special : 1;      /* the link has `replay` or `faults`, or is down */
+    bool special : 1;      /* a part of the link is special */
+    bool is_down : 1;      /* the link is down */
     bool traced : 1;       /* the fabric traces TLPs on links */
     uint16_t dllp_time;    /* of a DLLP on the wire, in ps; at most 32 ns */
 
@@ -132,8 +144,7 @@ struct FabPort {
                         NULL: there is none */
     uint32_t phase;  /* the next one */
     uint64_t tabled; /* bit mask of the sources in the table */
-    struct FabReplay *replay; /* NULL: the link has no errors */
-    struct FabOutage *outage; /* NULL: the link is never down */
+    FabLinkPart *parts; /* owned; NULL: a plain link */
 
     /* Set up. */
     FabPortParams params;
@@ -144,8 +155,9 @@ struct FabPort {
     char *name;
     bool has_bridge;
     FabBridge bridge;
-    struct FabFaults *faults; /* of the link; NULL: it has none */
-    struct FabDpc *dpc;       /* NULL: params.dpc.trigger is off */
+    FabPortRole role;
+    FabPort *up; /* port of its owner through which its messages go up; NULL:
+                    they go no further */
 };
 
 #define FAB_PORT_RANKS 2
@@ -172,11 +184,11 @@ bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
 /* Sets the MPS, credits and events of @port. To be called after enumeration. */
 void fab_port_realize(FabPort *port, uint32_t mps_bytes);
 
-/* True if @port is a Root Port, a Downstream Port or a cable port of an NTB. An
- * Upstream Port or endpoint is reset when its link goes down. */
+/* True if @port is the upper end of its link. The component at the other end
+ * is reset when the link goes down. */
 static inline bool fab_port_is_downstream(const FabPort *port)
 {
-    return port->owner->kind == FAB_KIND_ROOT || port->index > 0;
+    return port->role != FAB_PORT_UPSTREAM;
 }
 
 /* Makes the events of @port ready to be scheduled. */
@@ -185,11 +197,8 @@ void fab_port_init_events(FabPort *port);
 void fab_port_send_fetch(const SimEvent *event, unsigned step);
 void fab_port_arrive_fetch(const SimEvent *event, unsigned step);
 
-/* Lets fab_fault_drops() look at all TLPs that come in at @ingress. */
+/* Lets the parts of @ingress look at all TLPs that come in there. */
 void fab_port_check_arrivals(FabPort *ingress);
-
-/* Makes the Data Link Layer of the link of @port, if it has none. */
-void fab_port_make_replay(FabPort *port);
 
 /* Sets `infinite` of @port for @cls, FAB_INFINITE_ bits. */
 static inline void fab_port_set_infinite(FabPort *port, FabClass cls,
@@ -198,9 +207,6 @@ static inline void fab_port_set_infinite(FabPort *port, FabClass cls,
     port->infinite[cls] = bits;
     port->peer->grants_infinite[cls] = bits;
 }
-
-/* Sets `special` of @port. */
-void fab_port_set_special(FabPort *port);
 
 /* The link of @port goes to Recovery for @recovery, when the TLPs on the wire
  * have left, and comes back with @speed and @width. TLPs and credits wait. */
@@ -243,6 +249,10 @@ void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end);
 void fab_port_wake_at(FabPort *port, SimTime time);
 /* Sends an UpdateFC for the freed credits of @cls in the buffer of @ingress. */
 void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time);
+
+/* Sets the role of @port, which is FAB_PORT_UPSTREAM at first. Its messages go up
+ * through @up, another port of its owner (nullable). */
+void fab_port_set_role(FabPort *port, FabPortRole role, FabPort *up);
 
 /* Sets the number of sources of the egress; before anything is queued. */
 void fab_port_set_sources(FabPort *port, unsigned count);
@@ -295,8 +305,37 @@ void fab_port_discard(FabTlp *tlp, SimTime time);
 /* The same for a TLP whose payload has arrived where it is used. */
 void fab_port_consume(FabTlp *tlp, SimTime time);
 
+static inline uint64_t fab_port_wire_time(const FabPort *port, uint32_t bytes)
+{
+    return bytes * (uint64_t)port->byte_time;
+}
+
+/* Time of @tlp on the wire to or from @port. */
+static inline SimTime fab_port_tlp_wire_time(const FabPort *port,
+                                             const FabTlp *tlp)
+{
+    return fab_port_wire_time(port, tlp->wire_bytes) / FAB_PS_FRACTION;
+}
+
+/* Time that @service takes for @tlp. */
+static inline SimTime fab_service_time(const FabService *service,
+                                       const FabTlp *tlp)
+{
+    uint32_t bytes = tlp->wire_bytes - FAB_TLP_FRAME_BYTES;
+    uint32_t beats = (bytes + service->beat_bytes - 1) / service->beat_bytes;
+
+    return (beats + service->gap_beats) * service->beat_ps;
+}
+
 /* Time that @tlp takes to leave through @port. */
-SimTime fab_port_tlp_time(const FabPort *port, const FabTlp *tlp);
+static inline SimTime fab_port_tlp_time(const FabPort *port, const FabTlp *tlp)
+{
+    SimTime time = fab_port_tlp_wire_time(port, tlp);
+
+    return port->has_service
+               ? MAX(time, fab_service_time(&port->params.service, tlp))
+               : time;
+}
 
 static inline bool fab_port_has_credits(const FabPort *port, const FabTlp *tlp)
 {
@@ -308,6 +347,14 @@ static inline void fab_tlp_measure(FabTlp *tlp)
 {
     tlp->wire_bytes = FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp);
     tlp->data_credits = fab_tlp_data_credits(tlp);
+}
+
+/* Gives the request @tlp, which has been measured, the address @addr in a page
+ * of any size: the header may become longer or shorter. */
+static inline void fab_tlp_readdress(FabTlp *tlp, FabBusAddr addr)
+{
+    tlp->wire_bytes += 4 * ((addr >> 32 != 0) - (tlp->addr >> 32 != 0));
+    tlp->addr = addr;
 }
 
 /* FIFO helpers. */

@@ -4,11 +4,8 @@
 
 #include <string.h>
 
-#include "fab_dpc.h"
 #include "fab_fabric_priv.h"
-#include "fab_fault_priv.h"
-#include "fab_outage.h"
-#include "fab_replay.h"
+#include "fab_link_priv.h"
 
 /* Room at first for credits on their way back. A larger ring would be spread
  * over more cache lines, and most links have few UpdateFCs on the wire. */
@@ -44,21 +41,16 @@ void fab_port_free(FabPort *port)
     }
     fab_fifo_clear(fabric, &port->flight);
     g_free(port->phases);
-    if (port->replay) {
-        fab_replay_free(port);
-    }
-    if (port->faults) {
-        fab_faults_free(port);
-    }
-    if (port->dpc) {
-        fab_dpc_free(port);
-    }
-    if (port->outage) {
-        fab_outage_free(port);
-    }
+    fab_link_free(port);
     sim_event_cancel(&port->send_event);
     sim_event_cancel(&port->arrive_event);
     g_free(port->name);
+}
+
+void fab_port_set_role(FabPort *port, FabPortRole role, FabPort *up)
+{
+    port->role = role;
+    port->up = up;
 }
 
 void fab_port_set_sources(FabPort *port, unsigned count)
@@ -180,23 +172,6 @@ const FabCreditReturn *fab_port_next_return(const FabPort *port,
                : NULL;
 }
 
-void fab_port_make_replay(FabPort *port)
-{
-    FabPort *const ends[] = {port, port->peer};
-
-    for (unsigned i = 0; i < 2; i++) {
-        if (!ends[i]->replay) {
-            ends[i]->replay = fab_replay_new(ends[i], ends[i]->dllp_limit);
-            ends[i]->special = true;
-        }
-    }
-}
-
-void fab_port_set_special(FabPort *port)
-{
-    port->special = port->replay || port->faults || fab_port_is_down(port);
-}
-
 void fab_port_retrain(FabPort *port, FabSpeed speed, uint32_t width,
                       SimTime recovery)
 {
@@ -211,9 +186,7 @@ void fab_port_retrain(FabPort *port, FabSpeed speed, uint32_t width,
         ends[i]->busy_until = begin + recovery;
         ends[i]->dllp_owed = owed * ends[i]->byte_time;
         ends[i]->dllp_limit = fab_port_ack_limit(ends[i]);
-        if (ends[i]->replay) {
-            fab_replay_pause(ends[i], begin + recovery);
-        }
+        fab_link_pause(ends[i], begin + recovery);
     }
 }
 
@@ -235,18 +208,6 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
     port->returns =
         FAB_ARENA_NEW(&port->owner->fabric->arena, FabCreditReturn, RETURNS);
     fab_port_forget_returns(port);
-    if (port->params.replay_bytes) {
-        fab_port_make_replay(port);
-    }
-    fab_dpc_init(port);
-}
-
-void fab_port_set_errors(FabPort *port, double rate, SimTime begin, SimTime end)
-{
-    g_assert(port->peer && rate >= 0 && rate <= 1);
-    fab_port_make_replay(port);
-    fab_replay_set_errors(port, rate, begin, end);
-    fab_replay_set_errors(port->peer, rate, begin, end);
 }
 
 /* ---- Access -------------------------------------------- */

@@ -2,8 +2,8 @@
 #include "fab_replay.h"
 
 #include "fab_fabric_priv.h"
-#include "fab_fault_priv.h"
-#include "fab_outage.h"
+#include "fab_link_priv.h"
+#include "fab_waits.h"
 #include "sim_random.h"
 
 /* No more packets may lack an Ack, so that 12-bit sequence numbers tell old
@@ -41,7 +41,8 @@ typedef struct Dllp {
     bool nak;
 } Dllp;
 
-struct FabReplay {
+typedef struct FabReplay {
+    FabLinkPart part;
     /* Sender. Sequence numbers do not wrap around here. */
     Packet *packets; /* ring of PACKETS_MOST: [oldest, newest) */
     uint64_t oldest, newest;
@@ -70,12 +71,13 @@ struct FabReplay {
     SimRandom random;
     uint64_t error_in;            /* parts of bits until the next error */
     uint64_t hit_tlps, hit_dllps; /* the next ones get an error */
-    FabPort *port;
-};
+} FabReplay;
+
+static const FabLinkOps replay_ops;
 
 static FabReplay *replay_of(const FabPort *port)
 {
-    return port->replay;
+    return (FabReplay *)fab_link_find(port, &replay_ops);
 }
 
 static Packet *packet_at(const FabReplay *replay, uint64_t number)
@@ -126,9 +128,7 @@ static bool is_chosen(uint64_t *left)
 /* The same for a DLLP that @port sends at @time. */
 static bool is_dllp_hit(FabPort *port, SimTime time)
 {
-    if (port->faults) {
-        fab_fault_dllp(port);
-    }
+    fab_link_sends_dllp(port);
     return is_chosen(&replay_of(port)->hit_dllps) ||
            is_hit(port, FAB_DLLP_BYTES, time);
 }
@@ -166,7 +166,7 @@ static void nak_event(SimEvent *event)
     FabReplay *replay = SIM_CONTAINER_OF(event, FabReplay, nak_event);
 
     if (replay->nak_scheduled) {
-        dllp_send(replay->port, true, replay->expected);
+        dllp_send(replay->part.port, true, replay->expected);
     }
 }
 
@@ -185,7 +185,7 @@ static void nak_schedule(FabPort *port, SimTime time)
 static SimTime ack_due(const FabReplay *replay, const Packet *packet)
 {
     return packet->accepted_at +
-           (replay->port->peer->params.dllp == FAB_DLLP_SPEC ? replay->ack_limit
+           (replay->part.port->peer->params.dllp == FAB_DLLP_SPEC ? replay->ack_limit
                                                              : 0);
 }
 
@@ -202,7 +202,7 @@ static void ack_event(SimEvent *event)
     if (in > replay->acked || replay->ack_wanted) {
         replay->ack_wanted = false;
         replay->acked = in;
-        dllp_send(replay->port, false, in);
+        dllp_send(replay->part.port, false, in);
     }
     if (in < replay->expected) {
         SimTime due = ack_due(replay, packet_at(replay, in));
@@ -258,8 +258,8 @@ static void timer_event(SimEvent *event)
         sim_event_schedule(event, replay->deadline);
         return;
     }
-    replay->port->counters.replay_timeouts++;
-    replay_begin(replay->port, event->time);
+    replay->part.port->counters.replay_timeouts++;
+    replay_begin(replay->part.port, event->time);
 }
 
 /* The sender learns that all packets before @expected have come in. */
@@ -294,9 +294,9 @@ static void dllp_event(SimEvent *event)
     if (replay->dllps->len > 0) {
         sim_event_schedule(event, g_array_index(replay->dllps, Dllp, 0).time);
     }
-    purge(replay->port, dllp.expected, event->time);
+    purge(replay->part.port, dllp.expected, event->time);
     if (dllp.nak) {
-        replay_begin(replay->port, event->time);
+        replay_begin(replay->part.port, event->time);
     }
 }
 
@@ -342,14 +342,17 @@ static bool is_full(const FabPort *port)
             replay->bytes >= port->params.replay_bytes);
 }
 
-bool fab_replay_is_pending(const FabPort *port)
+static bool replay_is_pending(const FabLinkPart *part)
 {
-    return replay_of(port)->next < replay_of(port)->newest;
+    const FabReplay *replay = (const FabReplay *)part;
+
+    return replay->next < replay->newest;
 }
 
-bool fab_replay_takes_wire(FabPort *port, SimTime now)
+static bool replay_takes_wire(FabLinkPart *part, SimTime now)
 {
-    FabReplay *replay = replay_of(port);
+    FabReplay *replay = (FabReplay *)part;
+    FabPort *port = replay->part.port;
     uint64_t number = replay->next;
     SimTime start;
 
@@ -364,15 +367,16 @@ bool fab_replay_takes_wire(FabPort *port, SimTime now)
     port->counters.replayed_tlps++;
     replay->next++;
     packet_sent(port, number, start, port->busy_until);
-    if (port->active || fab_replay_is_pending(port)) {
+    if (port->active || replay_is_pending(part)) {
         fab_port_wake_at(port, port->busy_until);
     }
     return true;
 }
 
-void fab_replay_send(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
+static bool replay_carries(FabLinkPart *part, FabTlp *tlp, SimTime start,
+                           SimTime end)
 {
-    FabReplay *replay = replay_of(port);
+    FabReplay *replay = (FabReplay *)part;
     uint64_t number = replay->newest;
 
     *packet_at(replay, number) = (Packet){
@@ -382,19 +386,20 @@ void fab_replay_send(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
     replay->bytes += packet_at(replay, number)->bytes;
     replay->newest++;
     replay->next = replay->newest;
-    packet_sent(port, number, start, end);
+    packet_sent(replay->part.port, number, start, end);
+    return true;
 }
 
 /* ---- Credits ---------------------------------------------------------- */
 
-bool fab_replay_loses_update(FabPort *ingress, FabClass cls,
-                             FabCreditSum *credits, SimTime time)
+static bool replay_loses_update(FabLinkPart *part, FabClass cls,
+                                FabCreditSum *credits, SimTime time)
 {
-    FabReplay *replay = replay_of(ingress);
+    FabReplay *replay = (FabReplay *)part;
 
     *credits += replay->lost[cls];
     replay->lost[cls] = 0;
-    if (!is_dllp_hit(ingress, time)) {
+    if (!is_dllp_hit(replay->part.port, time)) {
         return false;
     }
     replay->lost[cls] = *credits;
@@ -410,16 +415,16 @@ static void refresh_event(SimEvent *event)
 
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
         if (replay->lost[cls]) {
-            fab_port_update_fc(replay->port, cls, event->time);
+            fab_port_update_fc(replay->part.port, cls, event->time);
         }
     }
 }
 
 /* ---- For observers ---------------------------------------------------- */
 
-void fab_replay_waits(const FabPort *port, FabWaits *waits)
+static void replay_waits(const FabLinkPart *part, FabWaits *waits)
 {
-    const FabReplay *replay = replay_of(port);
+    const FabReplay *replay = (const FabReplay *)part;
 
     for (uint64_t i = replay->oldest; i < replay->newest; i++) {
         if (packet_at(replay, i)->tlp) {
@@ -428,14 +433,14 @@ void fab_replay_waits(const FabPort *port, FabWaits *waits)
     }
 }
 
-void fab_replay_waiters(const FabPort *port, const FabObserver *observer)
+static void replay_waiters(const FabLinkPart *part, const FabObserver *observer)
 {
-    const FabReplay *replay = replay_of(port);
+    const FabReplay *replay = (const FabReplay *)part;
 
     for (uint64_t i = replay->oldest; i < replay->newest; i++) {
         if (packet_at(replay, i)->tlp) {
             fab_observer_tlp(observer, packet_at(replay, i)->tlp,
-                             FAB_PLACE_SERIAL, port);
+                             FAB_PLACE_SERIAL, replay->part.port);
         }
     }
 }
@@ -447,17 +452,17 @@ static void limits_set(FabReplay *replay, SimTime ack_limit)
     replay->ack_limit = ack_limit;
     /* The tables hold for a link of no length. */
     replay->timer_limit =
-        TIMER_LIMITS * ack_limit + 2 * replay->port->propagation;
+        TIMER_LIMITS * ack_limit + 2 * replay->part.port->propagation;
 }
 
-FabReplay *fab_replay_new(FabPort *port, SimTime ack_limit)
+static FabReplay *replay_new(FabPort *port, SimTime ack_limit)
 {
     SimEngine *engine = port->owner->engine;
     FabReplay *replay = g_new0(FabReplay, 1);
     g_autofree char *name =
         g_strdup_printf("%s.%s errors", port->owner->name, port->name);
 
-    replay->port = port;
+    replay->part.port = port;
     replay->packets = g_new0(Packet, PACKETS_MOST);
     replay->dllps = g_array_new(FALSE, FALSE, sizeof(Dllp));
     limits_set(replay, ack_limit);
@@ -476,13 +481,13 @@ FabReplay *fab_replay_new(FabPort *port, SimTime ack_limit)
     return replay;
 }
 
-void fab_replay_reset(FabPort *port)
+static void replay_forget(FabLinkPart *part)
 {
-    FabReplay *replay = replay_of(port);
+    FabReplay *replay = (FabReplay *)part;
 
     for (uint64_t i = replay->oldest; i < replay->newest; i++) {
         if (packet_at(replay, i)->tlp) {
-            fab_outage_lose(port, packet_at(replay, i)->tlp);
+            fab_link_lose(replay->part.port, packet_at(replay, i)->tlp);
         }
     }
     sim_event_cancel(&replay->timer_event);
@@ -506,14 +511,51 @@ void fab_replay_reset(FabPort *port)
     }
 }
 
-void fab_replay_free(FabPort *port)
+static void replay_free(FabLinkPart *part)
 {
-    FabReplay *replay = replay_of(port);
+    FabReplay *replay = (FabReplay *)part;
 
-    fab_replay_reset(port);
+    replay_forget(part);
+    fab_link_remove(part);
     g_array_unref(replay->dllps);
     g_free(replay->packets);
     g_free(replay);
+}
+
+static void replay_pause(FabLinkPart *part, SimTime end)
+{
+    FabReplay *replay = (FabReplay *)part;
+
+    replay->blocked_until = MAX(replay->blocked_until, end);
+    limits_set(replay, replay->part.port->dllp_limit);
+    if (replay->deadline != SIM_TIME_NONE) {
+        replay->deadline = end + replay->timer_limit;
+    }
+}
+
+static const FabLinkOps replay_ops = {
+    .takes_wire = replay_takes_wire,
+    .is_pending = replay_is_pending,
+    .carries = replay_carries,
+    .loses_update = replay_loses_update,
+    .forget = replay_forget,
+    .pause = replay_pause,
+    .waits = replay_waits,
+    .waiters = replay_waiters,
+    .free = replay_free,
+};
+
+void fab_replay_make(FabPort *port)
+{
+    FabPort *const ends[] = {port, port->peer};
+
+    for (unsigned i = 0; i < 2; i++) {
+        if (!replay_of(ends[i])) {
+            FabReplay *replay = replay_new(ends[i], ends[i]->dllp_limit);
+
+            fab_link_add(ends[i], &replay->part, &replay_ops, true);
+        }
+    }
 }
 
 void fab_replay_set_errors(FabPort *port, double rate, SimTime begin,
@@ -536,13 +578,10 @@ void fab_replay_destroy(FabPort *port, bool dllps, uint64_t count)
     *(dllps ? &replay->hit_dllps : &replay->hit_tlps) += count;
 }
 
-void fab_replay_pause(FabPort *port, SimTime end)
+void fab_port_set_errors(FabPort *port, double rate, SimTime begin, SimTime end)
 {
-    FabReplay *replay = replay_of(port);
-
-    replay->blocked_until = MAX(replay->blocked_until, end);
-    limits_set(replay, port->dllp_limit);
-    if (replay->deadline != SIM_TIME_NONE) {
-        replay->deadline = end + replay->timer_limit;
-    }
+    g_assert(port->peer && rate >= 0 && rate <= 1);
+    fab_replay_make(port);
+    fab_replay_set_errors(port, rate, begin, end);
+    fab_replay_set_errors(port->peer, rate, begin, end);
 }

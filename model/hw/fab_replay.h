@@ -3,7 +3,6 @@
 #define FAB_REPLAY_H
 
 #include "fab_port_priv.h"
-#include "fab_waits.h"
 
 /*
  * The Data Link Layer of a link with bit errors (PCIe 5.0 s3.6): sequence
@@ -16,45 +15,16 @@
  * it is computed when the packet is sent: a TLP that will be accepted goes the
  * usual way, and others stay in the replay buffer.
  */
-typedef struct FabReplay FabReplay;
+/* Gives both ends of the link of @port a FabReplay, unless they have one. To be
+ * called after ranks are known. */
+void fab_replay_make(FabPort *port);
 
-/* Makes the state of @port if there is none. @ack_limit is the Ack latency
- * limit. To be called after ranks are known. */
-FabReplay *fab_replay_new(FabPort *port, SimTime ack_limit);
-void fab_replay_free(FabPort *port);
-
-/* Forgets all packets, for the link goes down. */
-void fab_replay_reset(FabPort *port);
-
-/* Sets the rate of bit errors on the wire from @port, from @begin to @end. */
+/* Sets the rate of bit errors on the wire from @port, whose link has a
+ * FabReplay, from @begin to @end. */
 void fab_replay_set_errors(FabPort *port, double rate, SimTime begin,
                            SimTime end);
 
 /* Destroys the next @count TLPs, or DLLPs, from @port. */
 void fab_replay_destroy(FabPort *port, bool dllps, uint64_t count);
-
-/* The link of @port is in Recovery until @end; timers stand still until then.
- * Afterwards it has the speed and width that @port has now. */
-void fab_replay_pause(FabPort *port, SimTime end);
-
-/* Sends an old packet again, if one is due. Returns true if no new TLP may be
- * sent now. */
-bool fab_replay_takes_wire(FabPort *port, SimTime now);
-
-/* True if a packet waits to be sent again. */
-bool fab_replay_is_pending(const FabPort *port);
-
-/* Takes the new @tlp, which is on the wire from @start to @end. */
-void fab_replay_send(FabPort *port, FabTlp *tlp, SimTime start, SimTime end);
-
-/* Returns whether the UpdateFC of @cls that @ingress sends at @time is lost. If
- * it is not, adds the credits of lost ones to @credits: an UpdateFC has the sum
- * of all credits. */
-bool fab_replay_loses_update(FabPort *ingress, FabClass cls,
-                             FabCreditSum *credits, SimTime time);
-
-/* Report the TLPs in the replay buffer of @port that have not arrived. */
-void fab_replay_waits(const FabPort *port, FabWaits *waits);
-void fab_replay_waiters(const FabPort *port, const FabObserver *observer);
 
 #endif

@@ -65,22 +65,6 @@ static void memory_write(FabRoot *root, FabTlp *tlp)
 
 /* ---- Requests -------------------------------------------------------- */
 
-FabPort *fab_root_route(FabRoot *root, FabBusAddr addr)
-{
-    for (unsigned i = 0; i < root->ports; i++) {
-        FabPort *port = root->component.ports[i];
-        const FabBridge *bridge = &port->bridge;
-
-        if (port->peer &&
-            ((addr >= bridge->memory.base && addr <= bridge->memory.limit) ||
-             (addr >= bridge->prefetchable.base &&
-              addr <= bridge->prefetchable.limit))) {
-            return port;
-        }
-    }
-    return NULL;
-}
-
 /* A page without memory or BARs. */
 #define FAULT_PAGE (UINT64_MAX & ~0xfffull)
 
@@ -90,7 +74,7 @@ FabPort *fab_root_route(FabRoot *root, FabBusAddr addr)
 static void fault(FabTlp *tlp, FabBusAddr addr)
 {
     tlp->data = addr;
-    tlp->addr = FAULT_PAGE | (addr & 0xfff);
+    fab_tlp_readdress(tlp, FAULT_PAGE | (addr & 0xfff));
 }
 
 static void refuse(FabRoot *root, FabTlp *tlp)
@@ -103,7 +87,7 @@ static void refuse(FabRoot *root, FabTlp *tlp)
         cause = FAB_LOSS_POISONED;
     } else if (root->iommu && tlp->addr >= FAULT_PAGE) {
         cause = tlp->at ? FAB_LOSS_BLOCKED : FAB_LOSS_NOT_MAPPED;
-        tlp->addr = tlp->data;
+        fab_tlp_readdress(tlp, tlp->data);
     }
     cpl = fab_tlp_refuse_for(&root->component, tlp, FAB_STATUS_UR, ROOT_BDF,
                              cause);
@@ -193,7 +177,8 @@ static inline bool is_held(FabRoot *root, const FabTlp *tlp)
     return G_UNLIKELY(root->nodes != NULL) && fab_root_nodes_hold(root, tlp);
 }
 
-void fab_root_dispatch_more(FabRoot *root, unsigned from)
+/* Dispatches the TLPs at root port @from whose turn it is. */
+static void dispatch_more(FabRoot *root, unsigned from)
 {
     RootIngress *ingress = &root->ingress[from];
 
@@ -234,7 +219,7 @@ static void translated(FabRoot *root, FabTlp *tlp)
         return;
     }
     if (ingress->posted.head || ingress->others.head) {
-        fab_root_dispatch_more(root, from);
+        dispatch_more(root, from);
     }
 }
 
@@ -242,14 +227,15 @@ static void translate_done(void *owner, FabTlp *tlp, FabBusAddr phys,
                            bool faults)
 {
     if (G_UNLIKELY(tlp->at == FAB_AT_REQUEST)) { /* tlp->data is the answer */
-        tlp->addr &= (UINT64_C(1) << FAB_DEVICE_ADDR_BITS) - 1;
+        fab_tlp_readdress(
+            tlp, tlp->addr & ((UINT64_C(1) << FAB_DEVICE_ADDR_BITS) - 1));
         translated(owner, tlp);
         return;
     }
     if (faults) { /* the bits above an address are the domain's */
         fault(tlp, tlp->addr & ((UINT64_C(1) << FAB_DEVICE_ADDR_BITS) - 1));
     } else {
-        tlp->addr = phys;
+        fab_tlp_readdress(tlp, phys);
     }
     translated(owner, tlp);
 }
@@ -282,7 +268,9 @@ static void request_receive(FabRoot *root, FabTlp *tlp)
         return;
     }
     if (root->domain_of) {
-        tlp->addr |= fab_root_domain_base(root->domain_of[tlp->requester_id]);
+        fab_tlp_readdress(
+            tlp, tlp->addr | fab_root_domain_base(
+                                 root->domain_of[tlp->requester_id]));
     }
     switch (fab_iommu_translate(root->iommu, tlp, &phys)) {
     case FAB_TRANSLATION_DONE:
@@ -436,13 +424,6 @@ static void cache_make(FabRoot *root)
     completer->hit_saves = memory->latency - memory->cache.latency;
 }
 
-void fab_root_warm(FabRoot *root, FabBusAddr addr, uint64_t size_bytes)
-{
-    if (root->completer.cache && size_bytes) {
-        fab_cache_touch(root->completer.cache, addr, size_bytes);
-    }
-}
-
 static bool iommu_realize(FabRoot *root, GError **error)
 {
     const FabComponent *component = &root->component;
@@ -490,7 +471,7 @@ static bool root_realize(FabComponent *component, GError **error)
                              root);
     }
     fab_completer_realize(&root->completer, component->rank + 1, read_answer);
-    fab_root_nodes_init(root);
+    fab_root_nodes_init(root, dispatch_more);
     fab_root_p2p_init(root);
     fab_root_cpu_init(root);
     return true;
@@ -562,37 +543,12 @@ const FabRootParams *fab_root_params(const FabRoot *root)
 FabPort *fab_root_add_port(FabRoot *root, const char *name,
                            const FabPortParams *params)
 {
+    FabPort *port;
+
     g_assert(root->component.port_count + 1 < FAB_SOURCES_MAX);
-    return fab_component_add_port(&root->component, name, params);
-}
-
-bool fab_root_alloc(FabRoot *root, uint64_t size_bytes, uint64_t align_bytes,
-                    FabBusAddr *ret_addr)
-{
-    return fab_memory_alloc(root->completer.memory, size_bytes, align_bytes,
-                            ret_addr);
-}
-
-void fab_root_memory_ranges(const FabRoot *root, FabRange ranges[2])
-{
-    uint64_t size_bytes = root->params.memory.size_bytes;
-    uint64_t low = MIN(root->params.mmio.low_base, UINT64_C(4) << 30);
-
-    low = MIN(low, size_bytes);
-    ranges[0] = (FabRange){0, low};
-    ranges[1] = (FabRange){UINT64_C(4) << 30, size_bytes - low};
-}
-
-unsigned fab_root_watch(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
-                        FabWatchFn fn, void *owner)
-{
-    return fab_memory_watch(root->completer.memory, addr, size_bytes, fn,
-                            owner);
-}
-
-void fab_root_unwatch(FabRoot *root, unsigned handle)
-{
-    fab_memory_unwatch(root->completer.memory, handle);
+    port = fab_component_add_port(&root->component, name, params);
+    fab_port_set_role(port, FAB_PORT_DOWNSTREAM, NULL);
+    return port;
 }
 
 const FabRootCounters *fab_root_counters(const FabRoot *root)

@@ -7,7 +7,8 @@
 /* A device with ATS. */
 typedef struct Device {
     FabBdf id;
-    FabAtc *atc;
+    FabDropFn drop;
+    void *owner;
     FabInvalidation *itags[FAB_ATS_ITAGS]; /* NULL: the ITag is free */
     SimTime deadlines[FAB_ATS_ITAGS];
     unsigned used; /* ITags */
@@ -253,7 +254,7 @@ void fab_root_ats_drop(FabRoot *root, unsigned domain, FabBusAddr iova,
         const Device *device = device_at(root->ats, i);
 
         if (domain_of(root, device->id) == domain) {
-            fab_atc_drop(device->atc, iova, size_bytes);
+            device->drop(device->owner, iova, size_bytes);
         }
     }
 }
@@ -263,15 +264,15 @@ void fab_root_ats_forget(FabRoot *root, FabBdf device)
     const Device *found = device_find(root->ats, device);
 
     if (found) {
-        fab_atc_drop(found->atc, 0, UINT64_C(1) << FAB_DEVICE_ADDR_BITS);
+        found->drop(found->owner, 0, UINT64_C(1) << FAB_DEVICE_ADDR_BITS);
     }
 }
 
 /* ---- Life ------------------------------------------------------------ */
 
-void fab_root_ats_add(FabRoot *root, FabBdf device, FabAtc *atc)
+void fab_root_ats_add(FabRoot *root, FabBdf device, FabDropFn drop, void *owner)
 {
-    Device self = {.id = device, .atc = atc};
+    Device self = {.id = device, .drop = drop, .owner = owner};
 
     g_array_append_val(root->ats->devices, self);
 }

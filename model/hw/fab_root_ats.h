@@ -2,7 +2,6 @@
 #ifndef FAB_ROOT_ATS_H
 #define FAB_ROOT_ATS_H
 
-#include "fab_atc.h"
 #include "fab_root.h"
 
 /*
@@ -19,8 +18,13 @@ void fab_root_ats_free(FabRoot *root);
 /* True if the IOMMU is on and answers Translation Requests. */
 bool fab_root_has_ats(const FabRoot *root);
 
-/* Turns ATS on for the device with Requester ID @device. @atc is borrowed. */
-void fab_root_ats_add(FabRoot *root, FabBdf device, FabAtc *atc);
+/* Drops translations of [@iova, +@size_bytes) from a device's ATC. */
+typedef void (*FabDropFn)(void *owner, FabBusAddr iova, uint64_t size_bytes);
+
+/* Turns ATS on for the device with Requester ID @device, whose ATC @drop changes
+ * with @owner, borrowed. */
+void fab_root_ats_add(FabRoot *root, FabBdf device, FabDropFn drop,
+                      void *owner);
 
 /* True if ATS is on for @device. */
 bool fab_root_ats_is_on(const FabRoot *root, FabBdf device);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_dpc.h"
+#include "fab_error_report.h"
 #include "fab_root_priv.h"
 
 /*
@@ -409,8 +409,7 @@ void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
         fab_error_report(tlp->ingress, FAB_SEVERITY_NONFATAL);
         fab_account_lose(&root->component, tlp, FAB_LOSS_POISONED);
     } else {
-        fab_account_arrived(root->component.engine,
-                            &root->component.fabric->accounts, tlp, now);
+        fab_account_arrived(&root->component.fabric->accounts, tlp, now);
     }
     if (fab_tlp_is_last_completion(tlp)) {
         if (read->status == FAB_STATUS_SC) {

@@ -39,6 +39,7 @@ typedef struct NodeRange {
 
 struct RootNodes {
     FabRoot *root;
+    FabRootTurnFn go_on;
     GArray *ranges;              /* of NodeRange */
     const unsigned *node_of;     /* by root port */
     NodeWrites *writes;          /* by root port */
@@ -78,7 +79,7 @@ static void ack_event(SimEvent *event)
             event, nodes->acks[nodes->acks_head & nodes->acks_mask].time);
     }
     nodes->writes[ack.from].bytes -= ack.bytes;
-    fab_root_dispatch_more(nodes->root, ack.from);
+    nodes->go_on(nodes->root, ack.from);
 }
 
 bool fab_root_nodes_hold(FabRoot *root, const FabTlp *tlp)
@@ -258,7 +259,7 @@ void fab_root_set_node(FabRoot *root, FabPort *port, unsigned node)
     root->node_of[port->index] = node;
 }
 
-void fab_root_nodes_init(FabRoot *root)
+void fab_root_nodes_init(FabRoot *root, FabRootTurnFn go_on)
 {
     RootNodes *nodes;
     unsigned most = 0, least = FAB_NODES;
@@ -272,6 +273,7 @@ void fab_root_nodes_init(FabRoot *root)
     }
     nodes = g_new0(RootNodes, 1);
     nodes->root = root;
+    nodes->go_on = go_on;
     nodes->ranges = g_array_new(FALSE, FALSE, sizeof(NodeRange));
     nodes->node_of = root->node_of;
     nodes->writes = g_new0(NodeWrites, root->ports);

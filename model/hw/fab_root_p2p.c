@@ -152,7 +152,7 @@ void fab_root_p2p_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp)
 
 void fab_root_p2p_init(FabRoot *root)
 {
-    fab_root_split_init(root);
+    fab_root_split_init(root, fab_root_p2p_completion);
     root->path_queue =
         FAB_ARENA_NEW(&root->component.fabric->arena, uint32_t, root->ports);
     for (unsigned i = 0; i < root->ports; i++) {

@@ -131,6 +131,9 @@ typedef struct CpuRead {
 } CpuRead;
 
 typedef struct RootNodes RootNodes;
+typedef void (*FabRootTurnFn)(FabRoot *root, unsigned from);
+/* Takes the completion @tlp of a piece, which comes in at @ingress. */
+typedef void (*FabRootPieceFn)(FabRoot *root, FabPort *ingress, FabTlp *tlp);
 
 struct FabRoot {
     FabComponent component;
@@ -162,6 +165,7 @@ struct FabRoot {
     SplitRead *free_reads;
     GPtrArray *read_slabs;
     SimEvent split_timeout_event;
+    FabRootPieceFn piece_over; /* for a piece that is given up */
     uint32_t tag_waits; /* paths whose reads lack a tag */
     SimTime tag_wait_since;
 
@@ -228,12 +232,10 @@ static inline FabBusAddr fab_root_domain_base(unsigned domain)
     return (FabBusAddr)domain << FAB_DEVICE_ADDR_BITS;
 }
 
-/* Dispatches the TLPs at root port @from whose turn it is. */
-void fab_root_dispatch_more(FabRoot *root, unsigned from);
-
 /* fab_root_nodes.c. To be called if root->nodes is not NULL, but for _init and
  * _free. */
-void fab_root_nodes_init(FabRoot *root);
+/* @go_on is called when TLPs at root port @from may have their turn. */
+void fab_root_nodes_init(FabRoot *root, FabRootTurnFn go_on);
 void fab_root_nodes_free(FabRoot *root);
 /* True if the posted request @tlp, whose turn it is, must wait for others that
  * are under way to another node. */
@@ -270,7 +272,7 @@ static inline SimTime fab_root_ready_at(FabRoot *root, unsigned from,
 }
 
 /* fab_root_split.c */
-void fab_root_split_init(FabRoot *root);
+void fab_root_split_init(FabRoot *root, FabRootPieceFn piece_over);
 void fab_root_split_free(FabRoot *root);
 
 /* Takes the read or AtomicOp @tlp into the path from port @from to port @to. */

@@ -429,7 +429,7 @@ static void piece_expire(FabRoot *root, unsigned number)
     cpl->tail_at = sim_engine_now(root->component.engine);
     cpl->ingress = port;
     cpl->link_epoch = port->link_epoch - 1; /* it holds no credits */
-    fab_root_p2p_completion(root, port, cpl);
+    root->piece_over(root, port, cpl);
 }
 
 static void split_timeout_event(SimEvent *event)
@@ -496,8 +496,9 @@ void fab_root_split_wait_for_tags(const FabRoot *root, unsigned to,
 
 /* ---- Life ------------------------------------------------------------ */
 
-void fab_root_split_init(FabRoot *root)
+void fab_root_split_init(FabRoot *root, FabRootPieceFn piece_over)
 {
+    root->piece_over = piece_over;
     root->free_tag = NO_TAG;
     tags_grow(root);
     sim_event_init(&root->split_timeout_event, root->component.engine,

@@ -29,7 +29,9 @@ typedef struct Host {
                               search began here */
 } Host;
 
-struct FabRoutes {
+/* The cables between hosts. */
+typedef struct FabRoutes {
+    FabAttachment attachment;
     Host *hosts;
     uint32_t host_count;
     Crossing *crossings; /* sorted by host, name of adapter, cable */
@@ -38,18 +40,20 @@ struct FabRoutes {
     uint32_t searches;
     GHashTable *index; /* from root component to index in hosts; for look-up
                           only */
-};
+} FabRoutes;
 
-void fab_routes_free(FabRoutes *routes)
+static void routes_free(FabAttachment *attachment)
 {
-    if (routes) {
-        g_hash_table_unref(routes->index);
-        g_free(routes->hosts);
-        g_free(routes->crossings);
-        g_free(routes->queue);
-        g_free(routes);
-    }
+    FabRoutes *routes = (FabRoutes *)attachment;
+
+    g_hash_table_unref(routes->index);
+    g_free(routes->hosts);
+    g_free(routes->crossings);
+    g_free(routes->queue);
+    g_free(routes);
 }
+
+static const FabAttachmentOps routes_ops = {.free = routes_free};
 
 static uint32_t host_index(const FabRoutes *routes, const FabComponent *root)
 {
@@ -319,10 +323,11 @@ static bool way_find(Way *way, GError **error)
     FabComponent *from_host = host_of(way->from), *to_host = host_of(way->to);
     uint32_t from, to;
 
-    if (!fabric->routes) {
-        fabric->routes = routes_new(fabric);
+    way->routes = (FabRoutes *)fab_fabric_attachment(fabric, &routes_ops);
+    if (!way->routes) {
+        way->routes = routes_new(fabric);
+        fab_fabric_attach(fabric, &way->routes->attachment, &routes_ops);
     }
-    way->routes = fabric->routes;
     from = host_index(way->routes, from_host);
     to = host_index(way->routes, to_host);
     if (!(way->near ? take_crossing(way, from, to)

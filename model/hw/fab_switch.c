@@ -311,6 +311,8 @@ FabComponent *fab_switch_new(FabFabric *fabric, const char *name,
         g_autofree char *port = g_strdup_printf("dsp%u", i);
 
         fab_component_add_port(&sw->component, port, params);
+        fab_port_set_role(sw->component.ports[i + 1], FAB_PORT_DOWNSTREAM,
+                          sw->component.ports[0]);
     }
     sw->shares = g_new(uint32_t, downstream + 1);
     for (unsigned i = 0; i <= downstream; i++) {

@@ -12,6 +12,30 @@
  * waits for goes on.
  */
 
+/* A TLP, or a request that a root has split. */
+typedef struct FabWaitNode {
+    FabWaitStep step;
+    bool is_step;          /* it is a TLP */
+    bool moves;            /* it will go on */
+    unsigned first, count; /* the keys of what it waits for */
+} FabWaitNode;
+
+/*
+ * A key leads to nodes: to those of a TLP by its address, to those in a receive
+ * buffer by the address of the port plus the class, and to those of a request
+ * by its number.
+ */
+typedef struct FabWaitKey {
+    const void *place; /* NULL: the key is a number */
+    uint32_t transaction;
+} FabWaitKey;
+
+struct FabWaits {
+    GArray *nodes;                         /* of FabWaitNode */
+    GArray *keys;                          /* of FabWaitKey */
+    GHashTable *by_place, *by_transaction; /* to arrays of node indices */
+};
+
 /* Tells of @tlp, which will go on. */
 void fab_waits_moves(FabWaits *waits, const FabTlp *tlp);
 /* Tells of all TLPs of @fifo, which will go on. */

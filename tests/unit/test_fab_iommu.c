@@ -523,10 +523,10 @@ static const BadParams bad_params[] = {
     {{.iotlb_entries = 64, .walks = 0, .page_bytes = KIB4},
      "0 page walks at a time: must be 1 to 65536"},
     {{.iotlb_entries = 64, .walks = 1, .walk = -1, .page_bytes = KIB4},
-     "an IOTLB hit of 0 ps and a page walk of -1 ps: must be 0 to 1 s, and a "
+     "an IOTLB hit of 0ps and a page walk of -1ps: must be 0 to 1 s, and a "
      "walk no shorter than a hit"},
     {{.iotlb_entries = 64, .walks = 1, .hit = 5, .page_bytes = KIB4},
-     "an IOTLB hit of 5 ps and a page walk of 0 ps: must be 0 to 1 s, and a "
+     "an IOTLB hit of 5ps and a page walk of 0ps: must be 0 to 1 s, and a "
      "walk no shorter than a hit"},
     {{.iotlb_entries = 64, .walks = 1, .page_bytes = 8192},
      "IOMMU pages of 8192 bytes: must be 4 KiB, 2 MiB or 1 GiB"},

@@ -163,9 +163,9 @@ static const BadParams bad_params[] = {
     {{.size_bytes = UINT64_MAX, .reads = 1},
      "a memory of 18446744073709551615B: must be 1B to 128TiB"},
     {{.size_bytes = GIB, .latency = -1, .reads = 1},
-     "a memory latency of -1 ps: must be 0 to 1 s"},
+     "a memory latency of -1ps: must be 0 to 1 s"},
     {{.size_bytes = GIB, .latency = SIM_TIME_NONE, .reads = 1},
-     "a memory latency of 9223372036854775807 ps: must be 0 to 1 s"},
+     "a memory latency of 9223372036854775.807ns: must be 0 to 1 s"},
     {{.size_bytes = GIB, .bandwidth_bytes_s = 999999, .reads = 1},
      "a memory bandwidth of 999999 bytes/s: must be at least 1000000, or 0 for "
      "no limit"},
@@ -613,6 +613,31 @@ START_TEST(sizes_are_short_and_exact)
 }
 END_TEST
 
+static const struct {
+    SimTime time;
+    const char *text;
+} times[] = {
+    {0, "0ps"},
+    {-1, "-1ps"},
+    {999, "999ps"},
+    {1000, "1ns"},
+    {1500, "1.5ns"},
+    {300000000, "300us"},
+    {1000001, "1000.001ns"},
+    {INT64_C(12345678), "12345.678ns"},
+    {INT64_C(2000000000000), "2s"},
+    {INT64_C(1010000000000), "1.01s"},
+    {SIM_TIME_NONE, "9223372036854775.807ns"},
+};
+
+START_TEST(times_are_short_and_exact)
+{
+    g_autofree char *text = fab_time_text(times[_i].time);
+
+    ck_assert_str_eq(text, times[_i].text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fab_memory");
@@ -625,6 +650,8 @@ int main(void)
     tcase_add_test(tcase, large_sizes_and_no_limit);
     tcase_add_loop_test(tcase, sizes_are_short_and_exact, 0,
                         G_N_ELEMENTS(sizes));
+    tcase_add_loop_test(tcase, times_are_short_and_exact, 0,
+                        G_N_ELEMENTS(times));
     tcase_add_loop_test(tcase, bad_parameters_are_refused, 0,
                         G_N_ELEMENTS(bad_params));
     tcase_add_test(tcase, ram_lies_below_the_window_and_above_4g);
