@@ -5,7 +5,7 @@
 
 #include "clu_error.h"
 #include "cmd_cluster_log.h"
-#include "cmd_cluster_model.h"
+#include "clu_timed_model.h"
 #include "exp_crossing.h"
 
 /* In the process of the model */
@@ -13,7 +13,7 @@ static void run_model(const CluPlan *plan, int board, int control)
 {
     g_autoptr(GError) error = NULL;
 
-    cmd_cluster_model_run(plan, board, control, &error);
+    clu_timed_model_run(plan, board, control, &error);
     fprintf(stderr, "farside cluster up: the model has ended: %s\n",
             error ? error->message : "without a reason");
 }

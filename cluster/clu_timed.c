@@ -6,13 +6,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "clu_branch.h"
 #include "clu_dir.h"
 #include "clu_error.h"
+#include "clu_fork.h"
 #include "clu_process.h"
 #include "clu_property.h"
 #include "clu_source.h"
@@ -289,9 +289,8 @@ static gboolean on_calm(gpointer data);
 static void look(CluTimed *timed)
 {
     if (timed_board_error(timed->board)) {
-        raise(SIGTERM);
-    }
-    if (!timed->calm && timed_board_all_stand(timed->board)) {
+        timed->ops->end(timed->owner);
+    } else if (!timed->calm && timed_board_all_stand(timed->board)) {
         timed->calm =
             clu_source_new_idle(timed->context, G_PRIORITY_LOW, on_calm, timed);
     }
@@ -452,24 +451,15 @@ static gboolean on_tick(gpointer data)
 static void model_main(const CluTimed *timed, const CluPlan *plan, pid_t parent,
                        int control)
 {
-    sigset_t none;
+    const int kept[] = {timed->fd, control};
 
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
-        _exit(1);
-    }
+    clu_fork_settle(parent);
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);
     /* Connections of the supervisor must end with it. */
-    for (int fd = 3; fd < 1024; fd++) {
-        if (fd != timed->fd && fd != control) {
-            close(fd);
-        }
-    }
+    clu_fork_close(3, kept, G_N_ELEMENTS(kept));
     timed->run_model(plan, timed->fd, control);
-    _exit(1);
+    clu_fork_end(1);
 }
 
 /* Makes a line to the model; its second end is the model's. */
@@ -492,7 +482,7 @@ bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan, GError **error)
     if (!make_line(line, error)) {
         return false;
     }
-    timed->model_pid = fork();
+    timed->model_pid = clu_fork(CLU_FORK_CHILD);
     if (timed->model_pid == 0) {
         model_main(timed, plan, parent, line[1]);
     }
@@ -510,7 +500,9 @@ bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan, GError **error)
 /* Without the model, machines wait for ever. */
 static void on_model_ended(void *owner)
 {
-    raise(SIGTERM);
+    const CluTimed *timed = owner;
+
+    timed->ops->end(timed->owner);
 }
 
 bool clu_timed_start(CluTimed *timed, GMainContext *context,

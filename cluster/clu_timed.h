@@ -35,7 +35,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluTimed, clu_timed_free)
 
 /*
  * Starts the process of the model, which ends with this process. If it ends
- * before, this process gets SIGTERM. To be called before other threads exist.
+ * before, CluTimedOps.end is called. To be called before other threads exist.
  * False and @error if there can be no process.
  */
 bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan,
@@ -47,6 +47,9 @@ char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host);
 int clu_timed_board(const CluTimed *timed);
 
 typedef struct CluTimedOps {
+    /* No machine can go on, because the model has ended or the board is
+     * damaged: the cluster ends. May be called again. */
+    void (*end)(void *owner);
     /* The virtual time up to which somebody waits for the machines; 0: nobody
      * does. */
     int64_t (*wanted)(void *owner);
