@@ -353,7 +353,7 @@ static void number(Model *model)
 }
 
 void clu_timed_model_run(const CluPlan *plan, int fd, int control,
-                           GError **error)
+                         GError **error)
 {
     static const ExpCrossingsOps ops = {
         .arrived = on_arrived, .lost = on_lost, .accepted = on_accepted};
