@@ -10,8 +10,6 @@
 #include "clu_plan.h"
 #include "cmd.h"
 #include "cmd_cluster_common.h"
-#include "cmd_cluster_log.h"
-#include "cmd_cluster_start.h"
 #include "cmd_explore_seeds.h"
 #include "cmd_load.h"
 #include "topo_home.h"
@@ -452,9 +450,9 @@ static bool fill_head(Session *session, const char *verb)
     head->limit_ns = session->explore.limit_ns;
     head->allow = hash_allowed(session->explore.allow);
     head->description = g_strdup(session->description->hash);
-    head->script = cmd_cluster_log_hash(session->script, &error);
+    head->script = img_hash_file(session->script, &error);
     if (head->script &&
-        cmd_cluster_hash(session->plan, &head->files, errors, &error)) {
+        img_hash(session->plan, &cmd_cluster_notes, &head->files, errors, &error)) {
         return true;
     }
     if (error) {

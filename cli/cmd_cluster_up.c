@@ -5,9 +5,9 @@
 #include "clu_dir.h"
 #include "cmd.h"
 #include "cmd_cluster_common.h"
-#include "cmd_cluster_start.h"
 #include "cmd_cluster_table.h"
 #include "cmd_load.h"
+#include "img_start.h"
 #include "timed_board.h"
 #include "topo_units.h"
 
@@ -20,15 +20,15 @@ typedef struct Up {
     char *name;
     int timeout_s, silence_s;
     gboolean is_foreground, is_quiet, is_timed;
-    char *log;            /* nullable */
-    char *log_path;       /* the same, absolute */
-    char *steps;          /* nullable */
-    char *steps_path;     /* the same, absolute */
-    char *slice;          /* nullable */
-    int64_t slice_ns;     /* the same; 0: none was given */
-    int spins;            /* -1: none were given */
-    char *instructions;   /* the times that they take; NULL: not known yet */
-    CmdClusterTimed logs; /* of a timed cluster */
+    char *log;          /* nullable */
+    char *log_path;     /* the same, absolute */
+    char *steps;        /* nullable */
+    char *steps_path;   /* the same, absolute */
+    char *slice;        /* nullable */
+    int64_t slice_ns;   /* the same; 0: none was given */
+    int spins;          /* -1: none were given */
+    char *instructions; /* the times that they take; NULL: not known yet */
+    ImgTimed logs;      /* of a timed cluster */
 } Up;
 
 static void up_clear(Up *up)
@@ -254,7 +254,6 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(CluPlan) plan = NULL;
     CluClient *client = NULL;
-    CluClusterSetup setup = {.plan = NULL};
     const char *name;
     g_autofree char *dir = NULL;
     GError *error = NULL;
@@ -276,18 +275,21 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     dir = clu_dir_find(name);
     plan = clu_plan_new(description, errors);
     if (plan) {
-        setup.boot_ms = (unsigned)up.timeout_s * 1000;
-        setup.silence_ms = (unsigned)up.silence_s * 1000;
         up.log_path = up.log ? g_canonicalize_filename(up.log, NULL) : NULL;
         up.steps_path =
             up.steps ? g_canonicalize_filename(up.steps, NULL) : NULL;
-        up.logs = (CmdClusterTimed){.log = up.log_path,
-                                    .steps = up.steps_path,
-                                    .slice_ns = up.slice_ns,
-                                    .spins = up.spins,
-                                    .sets = up.sets};
-        client = cmd_cluster_start(
-            plan, name, &setup, up.is_timed ? &up.logs : NULL, errors, &error);
+        up.logs = (ImgTimed){.log = up.log_path,
+                             .steps = up.steps_path,
+                             .slice_ns = up.slice_ns,
+                             .spins = up.spins,
+                             .sets = up.sets};
+        client =
+            img_start(plan, name,
+                      &(ImgStart){.boot_ms = (unsigned)up.timeout_s * 1000,
+                                  .silence_ms = (unsigned)up.silence_s * 1000,
+                                  .timed = up.is_timed ? &up.logs : NULL,
+                                  .notes = &cmd_cluster_notes},
+                      errors, &error);
     }
     if (topo_errors_count(errors) > 0) {
         cmd_print_errors(argv[0], errors);

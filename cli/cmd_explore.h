@@ -2,8 +2,8 @@
 #ifndef CMD_EXPLORE_H
 #define CMD_EXPLORE_H
 
-#include "cmd_cluster_start.h"
 #include "exp_schedule.h"
+#include "img_hash.h"
 
 /* Parts of `farside cluster explore`: one schedule runs in a timed cluster of
  * its own, with the user's script. */
@@ -120,7 +120,7 @@ typedef struct CmdExploreReport CmdExploreReport;
 typedef struct CmdExploreHead {
     char *description; /* SHA-256; owned, as the others */
     char *script;
-    CmdClusterHashes files;
+    ImgHashes files;
     char *allow;              /* of --allow, or "none" */
     int64_t limit_ns;         /* the most virtual time of a script */
     bool boots;               /* each schedule boots its machines */

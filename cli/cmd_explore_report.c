@@ -38,7 +38,7 @@ void cmd_explore_head_clear(CmdExploreHead *head)
     g_clear_pointer(&head->description, g_free);
     g_clear_pointer(&head->script, g_free);
     g_clear_pointer(&head->allow, g_free);
-    cmd_cluster_hashes_clear(&head->files);
+    img_hashes_clear(&head->files);
 }
 
 static CmdExploreReport *report_new(int fd)

@@ -66,6 +66,7 @@ struct CluTimed {
     GArray *steps; /* of CluFaultStep, in the order of time */
     unsigned done; /* of them */
     CluTimedModel *run_model;
+    void *model_owner;
     CluProcess *model; /* NULL: it does not run */
     pid_t model_pid;
     int control;   /* the line to the model */
@@ -105,8 +106,7 @@ static int make_board(const CluPlan *plan, const char *dir,
 
 CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
                         const char *plugin, const int64_t *latencies_ns,
-                        CluTimedModel *model, TopoErrors *errors,
-                        GError **error)
+                        TopoErrors *errors, GError **error)
 {
     g_autoptr(CluTimed) timed = g_new0(CluTimed, 1);
     unsigned before = topo_errors_count(errors);
@@ -135,8 +135,13 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
     }
     timed_board_set_limit(timed->board, 0);
     timed_board_add_model(timed->board);
-    timed->run_model = model;
     return g_steal_pointer(&timed);
+}
+
+void clu_timed_set_model(CluTimed *timed, CluTimedModel *model, void *owner)
+{
+    timed->run_model = model;
+    timed->model_owner = owner;
 }
 
 /* The log */
@@ -458,7 +463,7 @@ static void model_main(const CluTimed *timed, const CluPlan *plan, pid_t parent,
     signal(SIGINT, SIG_DFL);
     /* Connections of the supervisor must end with it. */
     clu_fork_close(3, kept, G_N_ELEMENTS(kept));
-    timed->run_model(plan, timed->fd, control);
+    timed->run_model(timed->model_owner, plan, timed->fd, control);
     clu_fork_end(1);
 }
 

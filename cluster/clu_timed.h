@@ -18,7 +18,8 @@ typedef struct CluTimed CluTimed;
 /* The model of the fabric, in a process of its own. @board is the descriptor of
  * the board, and @control the line on which branches are asked for
  * (timed_control.h). Returns only if it fails. */
-typedef void CluTimedModel(const CluPlan *plan, int board, int control);
+typedef void CluTimedModel(void *owner, const CluPlan *plan, int board,
+                           int control);
 
 /*
  * Makes the board for @plan in the directory @dir. @plugin is the file that
@@ -28,10 +29,12 @@ typedef void CluTimedModel(const CluPlan *plan, int board, int control);
  */
 CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
                         const char *plugin, const int64_t *latencies_ns,
-                        CluTimedModel *model, TopoErrors *errors,
-                        GError **error);
+                        TopoErrors *errors, GError **error);
 void clu_timed_free(CluTimed *timed); /* (nullable) */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluTimed, clu_timed_free)
+
+/* Before clu_timed_start_model(). @owner is borrowed. */
+void clu_timed_set_model(CluTimed *timed, CluTimedModel *model, void *owner);
 
 /*
  * Starts the process of the model, which ends with this process. If it ends
