@@ -10,9 +10,6 @@
 
 /* Shared by the verbs of `farside cluster`. */
 
-/* The time within which the processes of a cluster must end. */
-#define CMD_CLUSTER_DOWN_MS 20000
-
 /* The parsed command line of a verb. */
 typedef struct CmdClusterArgs {
     char *cluster; /* value of -c; NULL: the only cluster that runs */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clu_calls.h"
 #include "clu_dir.h"
 #include "clu_error.h"
 #include "cmd.h"
@@ -48,7 +49,7 @@ static int run_started(const char *verb, CluClient *client, const char *dir)
         cmd_cluster_print_table(text->str);
         return CMD_OK;
     }
-    clu_dir_wait_gone(dir, CMD_CLUSTER_DOWN_MS);
+    clu_dir_wait_gone(dir, CLU_CALLS_GONE_MS);
     return cmd_cluster_finish(verb, status, error);
 }
 

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "clu_calls.h"
 #include "clu_dir.h"
 #include "cmd.h"
 #include "cmd_cluster_common.h"
@@ -187,20 +188,13 @@ static void print_limits(const Up *up)
 /* Waits until all hosts and links are up, and then prints the table. */
 static int bring_up(CluClient *client, const Up *up, GError **error)
 {
-    g_autofree char *seconds = g_strdup_printf("%d", up->timeout_s);
-    const char *const wait[] = {"wait", seconds, NULL};
-    static const char *const status_words[] = {"status", NULL};
     g_autoptr(GString) text = g_string_new(NULL);
     CluClientMode mode = cmd_cluster_no_input;
     int status;
 
     mode.note = up->is_quiet ? NULL : cmd_cluster_print_note;
-    status = clu_client_run(client, wait, &mode, error);
-    if (status != 0) {
-        return status;
-    }
-    mode.output = text;
-    status = clu_client_run(client, status_words, &mode, error);
+    status =
+        clu_calls_bring_up(client, &mode, (unsigned)up->timeout_s, text, error);
     if (status == 0 && !up->is_quiet) {
         cmd_cluster_print_table(text->str);
         if (up->is_timed) {
@@ -241,7 +235,7 @@ static int run_started(const char *verb, CluClient *client, const char *dir,
         }
     }
     clu_client_free(client);
-    clu_dir_wait_gone(dir, CMD_CLUSTER_DOWN_MS);
+    clu_dir_wait_gone(dir, CLU_CALLS_GONE_MS);
     return cmd_cluster_finish(verb, status, error);
 }
 
