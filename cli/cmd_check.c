@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "cmd_cluster_start.h"
+#include "img_files.h"
 #include "cmd_load.h"
 #include "exp_plan.h"
 #include "rep_fidelity.h"
@@ -60,7 +60,7 @@ static bool check_file(const char *file, const GPtrArray *changes)
     if (!description) {
         return false;
     }
-    cmd_cluster_check_memory(description, errors);
+    img_check_memory(description, errors);
     points = topo_plan_points(description, errors);
     for (unsigned i = 0; points && i < points->len; i++) {
         const TopoPoint *point = points->pdata[i];

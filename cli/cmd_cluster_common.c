@@ -23,6 +23,13 @@ void cmd_cluster_print_note(const char *text)
     fprintf(stderr, "%s\n", text);
 }
 
+static void tell(void *owner, const char *text)
+{
+    cmd_cluster_print_note(text);
+}
+
+const ImgNotes cmd_cluster_notes = {.tell = tell};
+
 int cmd_cluster_finish(const char *verb, int status, GError *error)
 {
     if (error) {

@@ -6,11 +6,9 @@
 
 #include "clu_client.h"
 #include "cmd_cluster_verb.h"
+#include "img_files.h"
 
 /* Shared by the verbs of `farside cluster`. */
-
-/* The time within which the processes of a cluster must end. */
-#define CMD_CLUSTER_DOWN_MS 20000
 
 /* The parsed command line of a verb. */
 typedef struct CmdClusterArgs {
@@ -23,6 +21,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CmdClusterArgs, cmd_cluster_args_clear)
 
 /* The mode of a request without input whose output is printed. */
 extern const CluClientMode cmd_cluster_no_input;
+
+/* Prints each line to standard error. */
+extern const ImgNotes cmd_cluster_notes;
 
 /* Prints a line about progress to standard error; for CluClientMode.note. */
 void cmd_cluster_print_note(const char *text);

@@ -49,7 +49,9 @@ static int ask_mode(const char *verb, const CmdClusterArgs *args,
 {
     g_autoptr(GPtrArray) all = g_ptr_array_new();
 
-    g_ptr_array_add(all, (char *)"exec");
+    g_ptr_array_add(all, (char *)(mode->input == CLU_CLIENT_COMMAND
+                                      ? clu_client_exec(mode)
+                                      : "exec"));
     g_ptr_array_add(all, (char *)host);
     g_ptr_array_add(all, (char *)"sh");
     g_ptr_array_add(all, (char *)"-c");

@@ -1,22 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "clu_dir.h"
-#include "clu_error.h"
-#include "cmd.h"
+#include "clu_calls.h"
 #include "cmd_cluster_common.h"
-
-/* The supervisor answers within this time, unless it was stopped. */
-#define ANSWER_MS 4000
-/* Then the processes end, and if the keeper was stopped, that takes longer. */
-#define GONE_MS   1000
-#define LAST_MS   5000
 
 static int run(const CmdClusterVerb *verb, int argc, char **argv)
 {
-    static const char *const words[] = {"down", NULL};
     g_auto(CmdClusterArgs) args = {.cluster = NULL};
-    g_autoptr(CluClient) client = NULL;
     g_autofree char *dir = NULL;
-    CluClientMode mode = cmd_cluster_no_input;
+    CluClient *client;
     GError *error = NULL;
     int status;
 
@@ -27,23 +17,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     if (!client) {
         return cmd_cluster_fail(argv[0], error);
     }
-    mode.timeout_ms = ANSWER_MS;
-    status = clu_client_run(client, words, &mode, &error);
-    if (status == CLU_CLIENT_TIMED_OUT) {
-        clu_client_kill(client);
-        g_clear_error(&error);
-        status = 0;
-    }
-    g_clear_pointer(&client, clu_client_free);
-    if (status == 0 && !clu_dir_wait_gone(dir, GONE_MS)) {
-        clu_dir_continue(dir);
-        if (!clu_dir_wait_gone(dir, LAST_MS)) {
-            status = CMD_DIFFERENT;
-            g_set_error(&error, CLU_ERROR, CLU_ERROR_FAILED,
-                        "processes of the cluster still run after %d s",
-                        (GONE_MS + LAST_MS) / 1000);
-        }
-    }
+    status = clu_calls_down(client, dir, &error);
     return cmd_cluster_finish(argv[0], status, error);
 }
 

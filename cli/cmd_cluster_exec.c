@@ -82,7 +82,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
                          TIMEOUT_MOST);
     }
     mode.timeout_ms = (unsigned)(timeout * 1000);
-    g_ptr_array_add(words, (char *)"exec");
+    g_ptr_array_add(words, (char *)clu_client_exec(&mode));
     g_ptr_array_add(words, args.words[0]);
     if (has_terminal) {
         add_terminal(words, texts);

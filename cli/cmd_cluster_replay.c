@@ -2,14 +2,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clu_calls.h"
 #include "clu_dir.h"
 #include "clu_error.h"
 #include "cmd.h"
 #include "cmd_cluster_common.h"
-#include "cmd_cluster_log.h"
-#include "cmd_cluster_start.h"
 #include "cmd_cluster_table.h"
 #include "cmd_load.h"
+#include "img_hash.h"
+#include "img_start.h"
 
 /* Nobody waits for the machines of a replay to be up in real time. */
 #define BOOT_S 86400
@@ -20,7 +21,7 @@ static char **find_sets(const CluTimedScript *script)
     GPtrArray *sets = g_ptr_array_new();
 
     for (unsigned i = 0; i < script->names->len; i++) {
-        if (strcmp(script->names->pdata[i], CMD_CLUSTER_LOG_SET) == 0) {
+        if (strcmp(script->names->pdata[i], IMG_HEAD_SET) == 0) {
             g_ptr_array_add(sets, g_strdup(script->values->pdata[i]));
         }
     }
@@ -48,18 +49,20 @@ static int run_started(const char *verb, CluClient *client, const char *dir)
         cmd_cluster_print_table(text->str);
         return CMD_OK;
     }
-    clu_dir_wait_gone(dir, CMD_CLUSTER_DOWN_MS);
+    clu_dir_wait_gone(dir, CLU_CALLS_GONE_MS);
     return cmd_cluster_finish(verb, status, error);
 }
 
 static int replay(const char *verb, const char *file,
                   const CluTimedScript *script, const char *name)
 {
-    const char *path = clu_timed_script_get(script, CMD_CLUSTER_LOG_FILE);
+    const char *path = clu_timed_script_get(script, IMG_HEAD_FILE);
     g_auto(GStrv) sets = find_sets(script);
-    const CmdClusterTimed logs = {
-        .script = script, .script_file = file, .spins = -1};
-    CluClusterSetup setup = {.boot_ms = BOOT_S * 1000, .silence_ms = 1};
+    const ImgTimed logs = {.script = script, .script_file = file, .spins = -1};
+    const ImgStart start = {.boot_ms = BOOT_S * 1000,
+                            .silence_ms = 1,
+                            .timed = &logs,
+                            .notes = &cmd_cluster_notes};
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(TopoDescription) description =
         cmd_load_with(verb, path ? path : "", sets, CMD_LOAD_ANY);
@@ -75,7 +78,7 @@ static int replay(const char *verb, const char *file,
     name = name ? name : description->name;
     dir = clu_dir_find(name);
     if (plan) {
-        client = cmd_cluster_start(plan, name, &setup, &logs, errors, &error);
+        client = img_start(plan, name, &start, errors, &error);
     }
     if (topo_errors_count(errors) > 0) {
         g_autofree char *text = topo_errors_to_string(errors);

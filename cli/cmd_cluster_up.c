@@ -2,12 +2,13 @@
 #include <signal.h>
 #include <stdio.h>
 
+#include "clu_calls.h"
 #include "clu_dir.h"
 #include "cmd.h"
 #include "cmd_cluster_common.h"
-#include "cmd_cluster_start.h"
 #include "cmd_cluster_table.h"
 #include "cmd_load.h"
+#include "img_start.h"
 #include "timed_board.h"
 #include "topo_units.h"
 
@@ -20,15 +21,15 @@ typedef struct Up {
     char *name;
     int timeout_s, silence_s;
     gboolean is_foreground, is_quiet, is_timed;
-    char *log;            /* nullable */
-    char *log_path;       /* the same, absolute */
-    char *steps;          /* nullable */
-    char *steps_path;     /* the same, absolute */
-    char *slice;          /* nullable */
-    int64_t slice_ns;     /* the same; 0: none was given */
-    int spins;            /* -1: none were given */
-    char *instructions;   /* the times that they take; NULL: not known yet */
-    CmdClusterTimed logs; /* of a timed cluster */
+    char *log;          /* nullable */
+    char *log_path;     /* the same, absolute */
+    char *steps;        /* nullable */
+    char *steps_path;   /* the same, absolute */
+    char *slice;        /* nullable */
+    int64_t slice_ns;   /* the same; 0: none was given */
+    int spins;          /* -1: none were given */
+    char *instructions; /* the times that they take; NULL: not known yet */
+    ImgTimed logs;      /* of a timed cluster */
 } Up;
 
 static void up_clear(Up *up)
@@ -187,20 +188,13 @@ static void print_limits(const Up *up)
 /* Waits until all hosts and links are up, and then prints the table. */
 static int bring_up(CluClient *client, const Up *up, GError **error)
 {
-    g_autofree char *seconds = g_strdup_printf("%d", up->timeout_s);
-    const char *const wait[] = {"wait", seconds, NULL};
-    static const char *const status_words[] = {"status", NULL};
     g_autoptr(GString) text = g_string_new(NULL);
     CluClientMode mode = cmd_cluster_no_input;
     int status;
 
     mode.note = up->is_quiet ? NULL : cmd_cluster_print_note;
-    status = clu_client_run(client, wait, &mode, error);
-    if (status != 0) {
-        return status;
-    }
-    mode.output = text;
-    status = clu_client_run(client, status_words, &mode, error);
+    status =
+        clu_calls_bring_up(client, &mode, (unsigned)up->timeout_s, text, error);
     if (status == 0 && !up->is_quiet) {
         cmd_cluster_print_table(text->str);
         if (up->is_timed) {
@@ -241,7 +235,7 @@ static int run_started(const char *verb, CluClient *client, const char *dir,
         }
     }
     clu_client_free(client);
-    clu_dir_wait_gone(dir, CMD_CLUSTER_DOWN_MS);
+    clu_dir_wait_gone(dir, CLU_CALLS_GONE_MS);
     return cmd_cluster_finish(verb, status, error);
 }
 
@@ -254,7 +248,6 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(CluPlan) plan = NULL;
     CluClient *client = NULL;
-    CluClusterSetup setup = {.plan = NULL};
     const char *name;
     g_autofree char *dir = NULL;
     GError *error = NULL;
@@ -276,18 +269,21 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     dir = clu_dir_find(name);
     plan = clu_plan_new(description, errors);
     if (plan) {
-        setup.boot_ms = (unsigned)up.timeout_s * 1000;
-        setup.silence_ms = (unsigned)up.silence_s * 1000;
         up.log_path = up.log ? g_canonicalize_filename(up.log, NULL) : NULL;
         up.steps_path =
             up.steps ? g_canonicalize_filename(up.steps, NULL) : NULL;
-        up.logs = (CmdClusterTimed){.log = up.log_path,
-                                    .steps = up.steps_path,
-                                    .slice_ns = up.slice_ns,
-                                    .spins = up.spins,
-                                    .sets = up.sets};
-        client = cmd_cluster_start(
-            plan, name, &setup, up.is_timed ? &up.logs : NULL, errors, &error);
+        up.logs = (ImgTimed){.log = up.log_path,
+                             .steps = up.steps_path,
+                             .slice_ns = up.slice_ns,
+                             .spins = up.spins,
+                             .sets = up.sets};
+        client =
+            img_start(plan, name,
+                      &(ImgStart){.boot_ms = (unsigned)up.timeout_s * 1000,
+                                  .silence_ms = (unsigned)up.silence_s * 1000,
+                                  .timed = up.is_timed ? &up.logs : NULL,
+                                  .notes = &cmd_cluster_notes},
+                      errors, &error);
     }
     if (topo_errors_count(errors) > 0) {
         cmd_print_errors(argv[0], errors);

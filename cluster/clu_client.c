@@ -23,10 +23,12 @@
 #define LINE_MAX_BYTES 65536
 /* The time in which a command must end after a signal. */
 #define GRACE_US       (2 * G_USEC_PER_SEC)
+/* The time after which a caller is asked again if the call is over. */
+#define LOOK_MS        50
 
 struct CluClient {
     int fd;
-    int signals;
+    int signals; /* signalfd; -1: none */
     sigset_t old_signals;
     CluAgentReader reader;
     uint8_t coded[CLU_AGENT_CODED_MAX];
@@ -79,7 +81,8 @@ CluClient *clu_client_new(int fd)
     return client;
 }
 
-CluClient *clu_client_connect(const char *dir, GError **error)
+/* The connection to the cluster whose directory is @dir; -1 and @error. */
+static int connect_to(const char *dir, GError **error)
 {
     g_autofree char *path = g_build_filename(dir, CLU_DIR_CONTROL, NULL);
     int fd = farside_socket_connect(path, SOCK_STREAM);
@@ -88,9 +91,30 @@ CluClient *clu_client_connect(const char *dir, GError **error)
         g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
                     "%s: the supervisor does not answer: %s", path,
                     g_strerror(errno));
+    }
+    return fd;
+}
+
+CluClient *clu_client_connect(const char *dir, GError **error)
+{
+    int fd = connect_to(dir, error);
+
+    return fd < 0 ? NULL : clu_client_new(fd);
+}
+
+CluClient *clu_client_join(const char *dir, GError **error)
+{
+    int fd = connect_to(dir, error);
+    CluClient *client;
+
+    if (fd < 0) {
         return NULL;
     }
-    return clu_client_new(fd);
+    client = g_new0(CluClient, 1);
+    client->signals = -1;
+    client->fd = fd;
+    clu_agent_reader_init(&client->reader);
+    return client;
 }
 
 void clu_client_kill(const CluClient *client)
@@ -109,8 +133,10 @@ void clu_client_free(CluClient *client)
 {
     if (client) {
         close(client->fd);
-        close(client->signals);
-        sigprocmask(SIG_SETMASK, &client->old_signals, NULL);
+        if (client->signals >= 0) {
+            close(client->signals);
+            sigprocmask(SIG_SETMASK, &client->old_signals, NULL);
+        }
         g_free(client);
     }
 }
@@ -159,6 +185,14 @@ static bool write_all(int fd, const uint8_t *data, size_t length)
     return true;
 }
 
+/* The descriptor for the output or the errors of @request. */
+static int output_of(const Request *request, bool is_error)
+{
+    return request->mode->to ? request->mode->to
+           : is_error        ? STDERR_FILENO
+                             : STDOUT_FILENO;
+}
+
 /* Writes @data to standard output without the first mode->skip bytes of each
  * line. */
 static bool write_skipped(Request *request, const uint8_t *data, size_t length)
@@ -174,7 +208,7 @@ static bool write_skipped(Request *request, const uint8_t *data, size_t length)
             request->column = 0;
         }
     }
-    return write_all(STDOUT_FILENO, left, n);
+    return write_all(output_of(request, false), left, n);
 }
 
 /* Writes the first @length bytes of the text of output or of errors. */
@@ -184,8 +218,8 @@ static bool write_text(Request *request, bool is_error, size_t length)
     g_autofree char *text = table_text_from(lines->str, (gssize)length, true);
 
     g_string_erase(lines, 0, (gssize)length);
-    return write_all(is_error ? STDERR_FILENO : STDOUT_FILENO,
-                     (const uint8_t *)text, strlen(text));
+    return write_all(output_of(request, is_error), (const uint8_t *)text,
+                     strlen(text));
 }
 
 /* Writes the lines that have ended: a letter may come in two pieces. */
@@ -228,8 +262,9 @@ static bool print(Request *request, const CluAgentFrame *frame)
     if (is_error ? request->mode->has_text_errors : request->mode->has_text) {
         return put_text(request, is_error, frame->body, frame->length);
     }
-    return is_error ? write_all(STDERR_FILENO, frame->body, frame->length)
-                    : write_skipped(request, frame->body, frame->length);
+    return is_error
+               ? write_all(output_of(request, true), frame->body, frame->length)
+               : write_skipped(request, frame->body, frame->length);
 }
 
 static void put_output(Request *request, const CluAgentFrame *frame)
@@ -360,7 +395,7 @@ static void on_input(Request *request)
     if (request->mode->input == CLU_CLIENT_COMMAND) {
         most = MIN(most, request->credit);
     }
-    n = read(STDIN_FILENO, data, most);
+    n = read(request->mode->from, data, most);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) {
         return;
     }
@@ -425,13 +460,17 @@ static void work_on(Request *request)
     while (!request->is_over) {
         int64_t left = request->end_us - g_get_monotonic_time();
         int wait = request->end_us ? (int)CLAMP(left / 1000 + 1, 0, 60000) : -1;
+        int turn = request->mode->is_over ? LOOK_MS : -1;
         bool is_input = request->is_reading && request->credit > 0;
         struct pollfd fds[] = {
             {.fd = request->client->fd, .events = POLLIN},
             {.fd = request->client->signals, .events = POLLIN},
-            {.fd = is_input ? STDIN_FILENO : -1, .events = POLLIN},
+            {.fd = is_input ? request->mode->from : -1, .events = POLLIN},
         };
 
+        if (turn >= 0 && (wait < 0 || turn < wait)) {
+            wait = turn;
+        }
         if (poll(fds, G_N_ELEMENTS(fds), wait) < 0) {
             continue; /* EINTR */
         }
@@ -450,22 +489,31 @@ static void work_on(Request *request)
             g_get_monotonic_time() >= request->end_us) {
             on_end(request);
         }
+        if (!request->is_over && request->mode->is_over &&
+            request->mode->is_over(request->mode->owner)) {
+            request->is_over = true;
+            request->status = 128 + SIGTERM;
+        }
     }
 }
 
-/* True if reading @fd never waits: a file, /dev/null, or a pipe whose writer
- * has ended. */
-static bool is_whole(int fd)
+/* True if reading the input never waits. */
+static bool is_whole(const CluClientMode *mode)
 {
-    struct pollfd poll_in = {.fd = fd, .events = POLLIN};
+    struct pollfd poll_in = {.fd = mode->from, .events = POLLIN};
     struct stat st;
 
-    if (fstat(fd, &st) < 0 || S_ISREG(st.st_mode) ||
-        (S_ISCHR(st.st_mode) && !isatty(fd))) {
+    if (fstat(mode->from, &st) < 0 || S_ISREG(st.st_mode) ||
+        (S_ISCHR(st.st_mode) && !isatty(mode->from))) {
         return true;
     }
     return S_ISFIFO(st.st_mode) && poll(&poll_in, 1, 0) > 0 &&
            (poll_in.revents & POLLHUP);
+}
+
+const char *clu_client_exec(const CluClientMode *mode)
+{
+    return is_whole(mode) ? "exec-whole" : "exec";
 }
 
 int clu_client_run(CluClient *client, const char *const *words,
@@ -486,11 +534,6 @@ int clu_client_run(CluClient *client, const char *const *words,
     bool is_raw =
         mode->input == CLU_CLIENT_CONSOLE && tcgetattr(STDIN_FILENO, &old) == 0;
 
-    if (mode->input == CLU_CLIENT_COMMAND && is_whole(STDIN_FILENO) &&
-        strcmp(*words, "exec") == 0) {
-        g_string_append_len(text, "exec-whole", sizeof("exec-whole"));
-        words++;
-    }
     for (; *words; words++) {
         g_string_append_len(text, *words, (gssize)strlen(*words) + 1);
     }

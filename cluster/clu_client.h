@@ -19,6 +19,10 @@ void clu_client_hold_signals(void);
  * supervisor does not answer. */
 CluClient *clu_client_connect(const char *dir, GError **error);
 
+/* The same for a thread of a program that handles its signals itself: the
+ * client does not receive any. */
+CluClient *clu_client_join(const char *dir, GError **error);
+
 /* Takes over the connection @fd. */
 CluClient *clu_client_new(int fd);
 
@@ -47,6 +51,12 @@ typedef struct CluClientMode {
     unsigned skip; /* bytes to leave out at the start of each printed line */
     void (*note)(const char *text); /* is told of progress; nullable */
     unsigned timeout_ms; /* a command that takes longer is ended; 0: none */
+    int from;            /* descriptor of the input; 0 is standard input */
+    int to; /* descriptor for output and errors; 0: the standard ones */
+    /* Asked many times in a second; true: the call ends as by SIGTERM.
+     * Nullable. */
+    bool (*is_over)(void *owner);
+    void *owner;
 } CluClientMode;
 
 /* A request with more output ends with an error: a guest may send what it
@@ -70,6 +80,11 @@ typedef struct CluClientMode {
  */
 int clu_client_run(CluClient *client, const char *const *words,
                    const CluClientMode *mode, GError **error);
+
+/* The name of the request for a command with the input of @mode: "exec-whole"
+ * if reading it never waits, as from a file, /dev/null, or a pipe whose writer
+ * has ended, and "exec" otherwise. */
+const char *clu_client_exec(const CluClientMode *mode);
 
 /* Waits until the supervisor ends or one of these signals comes. Returns the
  * signal, or 0. */

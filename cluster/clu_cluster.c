@@ -230,6 +230,13 @@ static void stood(void *owner)
     cluster->ops->stood(cluster->owner);
 }
 
+static void end(void *owner)
+{
+    const CluCluster *cluster = owner;
+
+    cluster->ops->end(cluster->owner);
+}
+
 static void fault(void *owner, const CluFaultStep *step)
 {
     const CluCluster *cluster = owner;
@@ -538,6 +545,7 @@ CluCluster *clu_cluster_start(GMainContext *context,
                                           .unread = unread,
                                           .asked = asked,
                                           .stood = stood,
+                                          .end = end,
                                           .fault = fault,
                                           .act = act,
                                           .give = give,

@@ -39,6 +39,8 @@ typedef struct CluClusterOps {
     int64_t (*wants_time)(void *owner);
     bool (*holds_time)(void *owner);
     void (*stood)(void *owner);
+    /* The cluster cannot go on. */
+    void (*end)(void *owner);
 } CluClusterOps;
 
 /* Starts all hosts. Their processes inherit @alive as CLU_FD_ALIVE. Returns

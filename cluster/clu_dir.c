@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clu_error.h"
+#include "clu_fork.h"
 #include "farside_socket.h"
 
 #define LOCK_NAME      "lock"
@@ -281,6 +281,7 @@ int clu_dir_lock(const CluDir *dir)
 static void keeper_run(const CluDir *dir, int alive, int fd)
 {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+    const int kept[] = {alive, fd, dir->lock};
     g_autofree char *base = g_path_get_dirname(dir->path);
     char byte;
     unsigned i;
@@ -292,17 +293,13 @@ static void keeper_run(const CluDir *dir, int alive, int fd)
     if (chdir("/") < 0) {
         /* Harmless: the keeper only keeps a file system busy. */
     }
-    for (int other = 0; other < 1024; other++) {
-        if (other != alive && other != fd && other != dir->lock) {
-            close(other);
-        }
-    }
+    clu_fork_close(0, kept, G_N_ELEMENTS(kept));
     while (read(alive, &byte, 1) < 0 && errno == EINTR) {
     }
     remove_all(fd, true);
     rmdir(dir->path);
     rmdir(base); /* fails if there are other clusters */
-    _exit(0);
+    clu_fork_end(0);
 }
 
 bool clu_dir_keep(const CluDir *dir, int *ret_alive, GError **error)
@@ -314,7 +311,8 @@ bool clu_dir_keep(const CluDir *dir, int *ret_alive, GError **error)
     if (fd < 0 || pipe2(alive, O_CLOEXEC) < 0) {
         return fail(error, dir->path, "cannot watch this directory");
     }
-    pid = fork();
+    /* No process of the cluster must wait for the keeper. */
+    pid = clu_fork(CLU_FORK_ORPHAN);
     if (pid < 0) {
         close(alive[0]);
         close(alive[1]);
@@ -322,16 +320,7 @@ bool clu_dir_keep(const CluDir *dir, int *ret_alive, GError **error)
         return fail(error, dir->path, "cannot start a process");
     }
     if (pid == 0) {
-        /* The keeper is a grandchild, so that no process of the cluster must
-         * wait for it. */
-        pid = fork();
-        if (pid == 0) {
-            close(alive[1]);
-            keeper_run(dir, alive[0], fd);
-        }
-        _exit(pid < 0);
-    }
-    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        keeper_run(dir, alive[0], fd);
     }
     close(alive[0]);
     close(fd);

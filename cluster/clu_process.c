@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "clu_error.h"
+#include "clu_fork.h"
 #include "clu_source.h"
 
 struct CluProcess {
@@ -71,17 +72,10 @@ int clu_fds_add_line(CluFds *fds, int type, int there, GError **error)
  * supervisor ends. */
 static void child_setup(gpointer data)
 {
-    sigset_t none;
-
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    clu_fork_settle(GPOINTER_TO_INT(data));
     /* A program with setuid would not end with the supervisor, and QEMU needs
      * none. */
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (getppid() != GPOINTER_TO_INT(data)) {
-        _exit(1);
-    }
 }
 
 static gboolean on_ended(int fd, GIOCondition condition, gpointer data)

@@ -9,12 +9,12 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clu_conn.h"
 #include "clu_control.h"
 #include "clu_error.h"
+#include "clu_fork.h"
 #include "clu_socket.h"
 #include "clu_source.h"
 
@@ -157,7 +157,7 @@ static void on_branch(void *owner, CluConn *conn, const char *name,
 {
     Supervisor *supervisor = owner;
     GError *error = NULL;
-    pid_t pid = fork();
+    pid_t pid = clu_fork(CLU_FORK_ORPHAN);
 
     if (pid < 0) {
         clu_request_fail(clu_conn_request(conn), CLU_CONTROL_FAILED,
@@ -167,8 +167,6 @@ static void on_branch(void *owner, CluConn *conn, const char *name,
     if (pid > 0) {
         GSource *idle;
 
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-        }
         clu_conn_stop(conn);
         supervisor->leaving = conn;
         idle = clu_source_new_idle(supervisor->context, G_PRIORITY_HIGH,
@@ -176,14 +174,11 @@ static void on_branch(void *owner, CluConn *conn, const char *name,
         g_source_unref(idle);
         return;
     }
-    if (fork() != 0) {
-        _exit(0);
-    }
     if (become_branch(supervisor, conn, name, sets, &error)) {
         clu_request_exit(clu_conn_request(conn), 0, 0);
     } else {
         clu_request_fail_by(clu_conn_request(conn), error);
-        _exit(1);
+        clu_fork_end(1);
     }
 }
 
@@ -300,12 +295,17 @@ static void on_stood(void *owner)
 
 /* Life */
 
-static gboolean on_signal(int fd, GIOCondition condition, gpointer data)
+static void on_end(void *owner)
 {
-    Supervisor *supervisor = data;
+    Supervisor *supervisor = owner;
 
     supervisor->is_ending = true;
     g_main_loop_quit(supervisor->loop);
+}
+
+static gboolean on_signal(int fd, GIOCondition condition, gpointer data)
+{
+    on_end(data);
     return G_SOURCE_CONTINUE;
 }
 
@@ -335,7 +335,8 @@ static bool run(Supervisor *supervisor, const CluClusterSetup *setup, int alive,
                                       .logged = on_logged,
                                       .wants_time = on_wants_time,
                                       .holds_time = on_holds_time,
-                                      .stood = on_stood};
+                                      .stood = on_stood,
+                                      .end = on_end};
     supervisor->dir = setup->dir;
     supervisor->context = g_main_context_default();
     supervisor->loop = g_main_loop_new(supervisor->context, FALSE);
@@ -378,13 +379,12 @@ static void supervisor_main(const CluClusterSetup *setup, int conn)
     Supervisor supervisor = {.context = NULL};
     g_autoptr(GError) error = NULL;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int board = setup->timed ? clu_timed_board(setup->timed) : -1;
-    sigset_t none;
+    const int kept[] = {conn, clu_dir_lock(setup->dir),
+                        setup->timed ? clu_timed_board(setup->timed) : -1};
     int alive;
 
     /* The program may have blocked its signals. */
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    clu_fork_settle(0);
     setsid();
     signal(SIGHUP, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
@@ -392,11 +392,7 @@ static void supervisor_main(const CluClusterSetup *setup, int conn)
      * of a pipe, for example, would wait for its end. */
     dup2(null, 0);
     dup2(null, 1);
-    for (int fd = 3; fd < 1024; fd++) {
-        if (fd != conn && fd != board && fd != clu_dir_lock(setup->dir)) {
-            close(fd);
-        }
-    }
+    clu_fork_close(3, kept, G_N_ELEMENTS(kept));
     if (!clu_dir_keep(setup->dir, &alive, &error) ||
         !run(&supervisor, setup, alive, conn, &error)) {
         tell_owner(conn, error);
@@ -410,7 +406,7 @@ static void supervisor_main(const CluClusterSetup *setup, int conn)
         clu_cluster_abandon(supervisor.cluster);
     }
     /* Now the keeper removes the directory. */
-    _exit(0);
+    clu_fork_end(0);
 }
 
 int clu_supervisor_start(const CluClusterSetup *setup, GError **error)
@@ -422,7 +418,7 @@ int clu_supervisor_start(const CluClusterSetup *setup, GError **error)
         fail(error, "cannot make a socket for the supervisor");
         return -1;
     }
-    pid = fork();
+    pid = clu_fork(CLU_FORK_CHILD);
     if (pid == 0) {
         supervisor_main(setup, conn[1]);
     }

@@ -6,13 +6,13 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "clu_branch.h"
 #include "clu_dir.h"
 #include "clu_error.h"
+#include "clu_fork.h"
 #include "clu_process.h"
 #include "clu_property.h"
 #include "clu_source.h"
@@ -66,6 +66,7 @@ struct CluTimed {
     GArray *steps; /* of CluFaultStep, in the order of time */
     unsigned done; /* of them */
     CluTimedModel *run_model;
+    void *model_owner;
     CluProcess *model; /* NULL: it does not run */
     pid_t model_pid;
     int control;   /* the line to the model */
@@ -105,8 +106,7 @@ static int make_board(const CluPlan *plan, const char *dir,
 
 CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
                         const char *plugin, const int64_t *latencies_ns,
-                        CluTimedModel *model, TopoErrors *errors,
-                        GError **error)
+                        TopoErrors *errors, GError **error)
 {
     g_autoptr(CluTimed) timed = g_new0(CluTimed, 1);
     unsigned before = topo_errors_count(errors);
@@ -135,8 +135,13 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
     }
     timed_board_set_limit(timed->board, 0);
     timed_board_add_model(timed->board);
-    timed->run_model = model;
     return g_steal_pointer(&timed);
+}
+
+void clu_timed_set_model(CluTimed *timed, CluTimedModel *model, void *owner)
+{
+    timed->run_model = model;
+    timed->model_owner = owner;
 }
 
 /* The log */
@@ -289,9 +294,8 @@ static gboolean on_calm(gpointer data);
 static void look(CluTimed *timed)
 {
     if (timed_board_error(timed->board)) {
-        raise(SIGTERM);
-    }
-    if (!timed->calm && timed_board_all_stand(timed->board)) {
+        timed->ops->end(timed->owner);
+    } else if (!timed->calm && timed_board_all_stand(timed->board)) {
         timed->calm =
             clu_source_new_idle(timed->context, G_PRIORITY_LOW, on_calm, timed);
     }
@@ -452,24 +456,15 @@ static gboolean on_tick(gpointer data)
 static void model_main(const CluTimed *timed, const CluPlan *plan, pid_t parent,
                        int control)
 {
-    sigset_t none;
+    const int kept[] = {timed->fd, control};
 
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) {
-        _exit(1);
-    }
+    clu_fork_settle(parent);
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);
     /* Connections of the supervisor must end with it. */
-    for (int fd = 3; fd < 1024; fd++) {
-        if (fd != timed->fd && fd != control) {
-            close(fd);
-        }
-    }
-    timed->run_model(plan, timed->fd, control);
-    _exit(1);
+    clu_fork_close(3, kept, G_N_ELEMENTS(kept));
+    timed->run_model(timed->model_owner, plan, timed->fd, control);
+    clu_fork_end(1);
 }
 
 /* Makes a line to the model; its second end is the model's. */
@@ -492,7 +487,7 @@ bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan, GError **error)
     if (!make_line(line, error)) {
         return false;
     }
-    timed->model_pid = fork();
+    timed->model_pid = clu_fork(CLU_FORK_CHILD);
     if (timed->model_pid == 0) {
         model_main(timed, plan, parent, line[1]);
     }
@@ -510,7 +505,9 @@ bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan, GError **error)
 /* Without the model, machines wait for ever. */
 static void on_model_ended(void *owner)
 {
-    raise(SIGTERM);
+    const CluTimed *timed = owner;
+
+    timed->ops->end(timed->owner);
 }
 
 bool clu_timed_start(CluTimed *timed, GMainContext *context,

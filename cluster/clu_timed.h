@@ -18,7 +18,8 @@ typedef struct CluTimed CluTimed;
 /* The model of the fabric, in a process of its own. @board is the descriptor of
  * the board, and @control the line on which branches are asked for
  * (timed_control.h). Returns only if it fails. */
-typedef void CluTimedModel(const CluPlan *plan, int board, int control);
+typedef void CluTimedModel(void *owner, const CluPlan *plan, int board,
+                           int control);
 
 /*
  * Makes the board for @plan in the directory @dir. @plugin is the file that
@@ -28,14 +29,16 @@ typedef void CluTimedModel(const CluPlan *plan, int board, int control);
  */
 CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
                         const char *plugin, const int64_t *latencies_ns,
-                        CluTimedModel *model, TopoErrors *errors,
-                        GError **error);
+                        TopoErrors *errors, GError **error);
 void clu_timed_free(CluTimed *timed); /* (nullable) */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluTimed, clu_timed_free)
 
+/* Before clu_timed_start_model(). @owner is borrowed. */
+void clu_timed_set_model(CluTimed *timed, CluTimedModel *model, void *owner);
+
 /*
  * Starts the process of the model, which ends with this process. If it ends
- * before, this process gets SIGTERM. To be called before other threads exist.
+ * before, CluTimedOps.end is called. To be called before other threads exist.
  * False and @error if there can be no process.
  */
 bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan,
@@ -47,6 +50,9 @@ char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host);
 int clu_timed_board(const CluTimed *timed);
 
 typedef struct CluTimedOps {
+    /* No machine can go on, because the model has ended or the board is
+     * damaged: the cluster ends. May be called again. */
+    void (*end)(void *owner);
     /* The virtual time up to which somebody waits for the machines; 0: nobody
      * does. */
     int64_t (*wanted)(void *owner);

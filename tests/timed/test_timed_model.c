@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "clu_plan.h"
-#include "cmd_cluster_model.h"
+#include "clu_timed_model.h"
 #include "exp_crossing.h"
 #include "farside_wire.h"
 #include "timed_board.h"
@@ -351,7 +351,7 @@ static Seen *run(const Pace *pace, Seen *branch_seen)
     model = fork();
     if (model == 0) {
         close(control[0]);
-        cmd_cluster_model_run(plan, fd, control[1], &error);
+        clu_timed_model_run(plan, fd, control[1], &error);
         _exit(1);
     }
     for (unsigned i = 0; i < hosts; i++) {
@@ -520,7 +520,7 @@ START_TEST(a_branch_has_faults_of_its_own)
         GError *error = NULL;
 
         close(control[0]);
-        cmd_cluster_model_run(plan, fd, control[1], &error);
+        clu_timed_model_run(plan, fd, control[1], &error);
         _exit(1);
     }
     ck_assert_int_eq(ask_branch(board, control[0], "set name=other\n", &packet),

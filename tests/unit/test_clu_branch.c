@@ -4,17 +4,21 @@
  * descriptors that it was given, under their numbers, and its end is reported
  * once, with its status if it is a child; a copy of a file has its bytes and
  * its holes, and leaves the position in the file alone; a branch gets faults,
- * and nothing else, and none of them before its time.
+ * and nothing else, and none of them before its time; a process that is forked
+ * keeps no descriptor that it was not to keep, whatever its number.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "clu_branch.h"
+#include "clu_fork.h"
 #include "clu_process.h"
 #include "../suite.h"
 
@@ -104,6 +108,62 @@ START_TEST(a_process_of_others_can_be_watched)
     ck_assert(!clu_process_is_clean(process));
     close(ends[0]);
     close(ends[1]);
+}
+END_TEST
+
+static bool is_open(int fd)
+{
+    return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* A program may have more than 1,024 descriptors, and lower its limit later. */
+START_TEST(a_forked_process_keeps_what_it_was_to_keep)
+{
+    const int numbers[] = {10, 11, 1023, 1024, 3000, 3001};
+    const int kept[] = {3000, 11, -1};
+    struct rlimit limit;
+    int status;
+    pid_t pid;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    limit.rlim_cur = limit.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        ck_assert_int_eq(dup2(STDIN_FILENO, numbers[i]), numbers[i]);
+    }
+    limit.rlim_cur = 256;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    pid = clu_fork(CLU_FORK_CHILD);
+    if (pid == 0) {
+        unsigned open = 0;
+
+        clu_fork_close(3, kept, G_N_ELEMENTS(kept));
+        for (unsigned i = 0; i < G_N_ELEMENTS(numbers); i++) {
+            open |= is_open(numbers[i]) ? 1u << i : 0;
+        }
+        /* 11 and 3000 are the second and the fifth of them. */
+        clu_fork_end(open == 0x12 && is_open(2) ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(an_orphan_is_no_child)
+{
+    int ends[2];
+    char byte;
+    pid_t pid;
+
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    pid = clu_fork(CLU_FORK_ORPHAN);
+    if (pid == 0) {
+        clu_fork_end(write(ends[1], "x", 1) == 1 ? 0 : 1);
+    }
+    ck_assert_int_gt(pid, 0);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+    ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+    ck_assert_int_eq(errno, ECHILD);
 }
 END_TEST
 
@@ -213,6 +273,8 @@ int main(void)
 
     tcase_add_test(tcase, a_child_gets_descriptors_and_says_how_it_ends);
     tcase_add_test(tcase, a_process_of_others_can_be_watched);
+    tcase_add_test(tcase, a_forked_process_keeps_what_it_was_to_keep);
+    tcase_add_test(tcase, an_orphan_is_no_child);
     tcase_add_test(tcase, a_copy_has_the_bytes_and_the_holes);
     tcase_add_test(tcase, a_branch_gets_later_faults_and_nothing_else);
     tcase_add_test(tcase, what_branches_would_share_is_refused);

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "clu_error.h"
-#include "cmd_explore.h"
+#include "clu_calls.h"
+#include "clu_control.h"
+#include "xpl_report.h"
 #include "program.h"
 #include "../suite.h"
 
@@ -26,58 +28,58 @@ static char *read_file(const char *name)
     return text;
 }
 
-static CmdExploreHead head_of(const char *description)
+static XplHead head_of(const char *description)
 {
-    return (CmdExploreHead){.description = g_strdup(description),
-                            .script = g_strdup("5c"),
-                            .files = {.programs = g_strdup("70"),
-                                      .kernels = g_strdup("4e"),
-                                      .images = g_strdup("13")},
-                            .allow = g_strdup("none"),
-                            .limit_ns = 120000000000,
-                            .begin_ns = 1200000001,
-                            .end_ns = 3400000002};
+    return (XplHead){.description = g_strdup(description),
+                     .script = g_strdup("5c"),
+                     .files = {.programs = g_strdup("70"),
+                               .kernels = g_strdup("4e"),
+                               .images = g_strdup("13")},
+                     .allow = g_strdup("none"),
+                     .limit_ns = 120000000000,
+                     .begin_ns = 1200000001,
+                     .end_ns = 3400000002};
 }
 
-static void add(CmdExploreReport *report, uint64_t seed,
-                CmdExploreVerdict verdict, const char *reason)
+static void add(XplReport *report, uint64_t seed, XplVerdict verdict,
+                const char *reason)
 {
-    const CmdExploreResult result = {.verdict = verdict,
-                                     .reason = (char *)reason,
-                                     .begin_ns = 1000000000,
-                                     .end_ns = 3500000000,
-                                     .seconds = 41.25};
+    const XplResult result = {.verdict = verdict,
+                              .reason = (char *)reason,
+                              .begin_ns = 1000000000,
+                              .end_ns = 3500000000,
+                              .seconds = 41.25};
 
-    ck_assert(cmd_explore_report_add(report, seed, &result,
-                                     "a freeze at 2s for 40us", NULL));
+    ck_assert(
+        xpl_report_add(report, seed, &result, "a freeze at 2s for 40us", NULL));
 }
 
 START_TEST(a_report_goes_on_at_the_next_seed)
 {
-    g_auto(CmdExploreHead) head = head_of("d1");
-    g_auto(CmdExploreHead) again = head_of("d1");
+    g_auto(XplHead) head = head_of("d1");
+    g_auto(XplHead) again = head_of("d1");
     g_autofree char *path = program_place("report.csv");
     g_autofree char *text = NULL;
-    CmdExploreReport *report = cmd_explore_report_new(path, &head, NULL);
+    XplReport *report = xpl_report_new(path, &head, NULL);
 
     ck_assert_ptr_nonnull(report);
-    add(report, 7, CMD_EXPLORE_PASS, NULL);
-    add(report, 3, CMD_EXPLORE_FAIL, "b: \"Oops\",\nat 3");
-    cmd_explore_report_free(report);
+    add(report, 7, XPL_PASS, NULL);
+    add(report, 3, XPL_FAIL, "b: \"Oops\",\nat 3");
+    xpl_report_free(report);
 
     again.begin_ns = again.end_ns = 0;
-    report = cmd_explore_report_resume(path, &again, NULL);
+    report = xpl_report_resume(path, &again, NULL);
     ck_assert_ptr_nonnull(report);
     ck_assert_int_eq(again.begin_ns, 1200000001);
     ck_assert_int_eq(again.end_ns, 3400000002);
-    ck_assert(cmd_explore_report_has(report, 7));
-    ck_assert(cmd_explore_report_has(report, 3));
-    ck_assert(!cmd_explore_report_has(report, 4));
-    add(report, 4, CMD_EXPLORE_CANNOT, "gone");
-    ck_assert_uint_eq(cmd_explore_report_count(report, CMD_EXPLORE_PASS), 1);
-    ck_assert_uint_eq(cmd_explore_report_count(report, CMD_EXPLORE_FAIL), 1);
-    ck_assert_uint_eq(cmd_explore_report_count(report, CMD_EXPLORE_CANNOT), 1);
-    cmd_explore_report_free(report);
+    ck_assert(xpl_report_has(report, 7));
+    ck_assert(xpl_report_has(report, 3));
+    ck_assert(!xpl_report_has(report, 4));
+    add(report, 4, XPL_CANNOT, "gone");
+    ck_assert_uint_eq(xpl_report_count(report, XPL_PASS), 1);
+    ck_assert_uint_eq(xpl_report_count(report, XPL_FAIL), 1);
+    ck_assert_uint_eq(xpl_report_count(report, XPL_CANNOT), 1);
+    xpl_report_free(report);
 
     text = read_file("report.csv");
     ck_assert_str_eq(
@@ -96,17 +98,17 @@ END_TEST
 /* The process may end within any byte of its last line. */
 START_TEST(a_line_that_is_not_whole_is_cut_off)
 {
-    g_auto(CmdExploreHead) head = head_of("d1");
+    g_auto(XplHead) head = head_of("d1");
     g_autofree char *path = program_place("report.csv");
     g_autofree char *whole = NULL;
-    CmdExploreReport *report = cmd_explore_report_new(path, &head, NULL);
+    XplReport *report = xpl_report_new(path, &head, NULL);
     size_t least, length;
 
-    add(report, 1, CMD_EXPLORE_PASS, NULL);
+    add(report, 1, XPL_PASS, NULL);
     whole = read_file("report.csv");
     least = strlen(whole);
-    add(report, 2, CMD_EXPLORE_PASS, NULL);
-    cmd_explore_report_free(report);
+    add(report, 2, XPL_PASS, NULL);
+    xpl_report_free(report);
     g_free(whole);
     whole = read_file("report.csv");
     length = strlen(whole);
@@ -114,21 +116,21 @@ START_TEST(a_line_that_is_not_whole_is_cut_off)
         g_autofree char *text = NULL;
 
         ck_assert(g_file_set_contents(path, whole, (gssize)cut, NULL));
-        report = cmd_explore_report_resume(path, &head, NULL);
+        report = xpl_report_resume(path, &head, NULL);
         ck_assert_ptr_nonnull(report);
-        ck_assert(cmd_explore_report_has(report, 1));
-        ck_assert(cmd_explore_report_has(report, 2) == (cut == length));
+        ck_assert(xpl_report_has(report, 1));
+        ck_assert(xpl_report_has(report, 2) == (cut == length));
         if (cut < length) {
-            add(report, 2, CMD_EXPLORE_PASS, NULL);
+            add(report, 2, XPL_PASS, NULL);
         }
-        cmd_explore_report_free(report);
+        xpl_report_free(report);
         text = read_file("report.csv");
         ck_assert_str_eq(text, whole);
     }
 }
 END_TEST
 
-static void check_refused(const CmdExploreReport *report, GError *error,
+static void check_refused(const XplReport *report, GError *error,
                           const char *words)
 {
     ck_assert_ptr_null(report);
@@ -138,28 +140,28 @@ static void check_refused(const CmdExploreReport *report, GError *error,
 }
 
 /* The head of a report differs in one word from the one that is there. */
-static void check_differs(const CmdExploreHead *head, const char *from,
-                          const char *to, const char *words)
+static void check_differs(const XplHead *head, const char *from, const char *to,
+                          const char *words)
 {
     g_autofree char *path = program_place("other.csv");
     g_autofree char *text = read_file("report.csv");
     g_autoptr(GString) other = g_string_new(text);
-    CmdExploreHead mine = *head;
-    CmdExploreReport *report;
+    XplHead mine = *head;
+    XplReport *report;
     GError *error = NULL;
 
     ck_assert_uint_eq(g_string_replace(other, from, to, 0), 1);
     ck_assert(g_file_set_contents(path, other->str, -1, NULL));
-    report = cmd_explore_report_resume(path, &mine, &error);
+    report = xpl_report_resume(path, &mine, &error);
     check_refused(report, error, words);
 }
 
 START_TEST(a_report_that_belongs_to_others_is_refused)
 {
-    g_auto(CmdExploreHead) head = head_of("d1");
+    g_auto(XplHead) head = head_of("d1");
     g_autofree char *path = program_place("report.csv");
 
-    cmd_explore_report_free(cmd_explore_report_new(path, &head, NULL));
+    xpl_report_free(xpl_report_new(path, &head, NULL));
     check_differs(&head, "description=d1", "description=d2",
                   "other.csv:1:1: the results are those of another "
                   "description; leave out --resume");
@@ -183,30 +185,30 @@ END_TEST
 
 START_TEST(results_of_each_build_are_told_apart)
 {
-    g_auto(CmdExploreHead) head = head_of("d1");
-    g_auto(CmdExploreHead) other = head_of("d1");
+    g_auto(XplHead) head = head_of("d1");
+    g_auto(XplHead) other = head_of("d1");
     g_autofree char *path = program_place("report.csv");
     g_autofree char *text = NULL;
-    CmdExploreReport *report = cmd_explore_report_new(path, &head, NULL);
+    XplReport *report = xpl_report_new(path, &head, NULL);
 
-    add(report, 1, CMD_EXPLORE_PASS, NULL);
-    cmd_explore_report_free(report);
+    add(report, 1, XPL_PASS, NULL);
+    xpl_report_free(report);
     g_free(other.files.programs);
     other.files.programs = g_strdup("71");
     for (unsigned i = 0; i < 2; i++) {
-        report = cmd_explore_report_resume(path, &other, NULL);
+        report = xpl_report_resume(path, &other, NULL);
         ck_assert_ptr_nonnull(report);
-        ck_assert_uint_eq(cmd_explore_report_builds(report), 1 + i);
-        ck_assert(cmd_explore_report_has(report, 1));
-        add(report, 2 + i, CMD_EXPLORE_PASS, NULL);
-        ck_assert_uint_eq(cmd_explore_report_builds(report), 2);
-        cmd_explore_report_free(report);
+        ck_assert_uint_eq(xpl_report_builds(report), 1 + i);
+        ck_assert(xpl_report_has(report, 1));
+        add(report, 2 + i, XPL_PASS, NULL);
+        ck_assert_uint_eq(xpl_report_builds(report), 2);
+        xpl_report_free(report);
     }
-    report = cmd_explore_report_resume(path, &head, NULL);
-    add(report, 4, CMD_EXPLORE_PASS, NULL);
-    ck_assert_uint_eq(cmd_explore_report_builds(report), 3);
-    ck_assert_uint_eq(cmd_explore_report_count(report, CMD_EXPLORE_PASS), 4);
-    cmd_explore_report_free(report);
+    report = xpl_report_resume(path, &head, NULL);
+    add(report, 4, XPL_PASS, NULL);
+    ck_assert_uint_eq(xpl_report_builds(report), 3);
+    ck_assert_uint_eq(xpl_report_count(report, XPL_PASS), 4);
+    xpl_report_free(report);
     text = read_file("report.csv");
     ck_assert_ptr_nonnull(
         strstr(text, "\n1,pass,2500,41.2,\"a freeze at 2s for 40us\",\"\"\n"
@@ -217,17 +219,17 @@ END_TEST
 
 START_TEST(another_report_is_refused)
 {
-    g_auto(CmdExploreHead) head = head_of("d1");
+    g_auto(XplHead) head = head_of("d1");
     g_autofree char *path = program_place("report.csv");
-    CmdExploreReport *report;
+    XplReport *report;
     GError *error = NULL;
 
-    cmd_explore_report_free(cmd_explore_report_new(path, &head, NULL));
-    report = cmd_explore_report_new(path, &head, &error);
+    xpl_report_free(xpl_report_new(path, &head, NULL));
+    report = xpl_report_new(path, &head, &error);
     check_refused(report, error, "has results already; go on with --resume");
     error = NULL;
     ck_assert(g_file_set_contents(path, "a,b\n1,2\n", -1, NULL));
-    report = cmd_explore_report_resume(path, &head, &error);
+    report = xpl_report_resume(path, &head, &error);
     check_refused(report, error, "report.csv:1:1: this is no report");
     error = NULL;
     ck_assert(g_file_set_contents(path,
@@ -237,7 +239,7 @@ START_TEST(another_report_is_refused)
                                   "allow=none from=1ns to=2ns\n"
                                   "seed\n1,odd,3\n",
                                   -1, NULL));
-    report = cmd_explore_report_resume(path, &head, &error);
+    report = xpl_report_resume(path, &head, &error);
     check_refused(report, error, "report.csv:3:1: a line begins with the seed");
 }
 END_TEST
@@ -250,16 +252,15 @@ START_TEST(a_kernels_report_is_found)
         "       2.000 [    2.2] Call Trace:\r\n";
     g_autoptr(GPtrArray) allowed =
         g_ptr_array_new_with_free_func((GDestroyNotify)g_regex_unref);
-    g_autofree char *first = cmd_explore_kernel_report(console, NULL);
-    g_autofree char *none =
-        cmd_explore_kernel_report("[ 1.0] debugging is on\n", NULL);
+    g_autofree char *first = xpl_kernel_report(console, NULL);
+    g_autofree char *none = xpl_kernel_report("[ 1.0] debugging is on\n", NULL);
     g_autofree char *second = NULL;
 
     ck_assert_str_eq(
         first, "2.000 [    2.1] WARNING: CPU: 0 PID: 1 at a.c:3 f+0x1/0x2");
     ck_assert_ptr_null(none);
     g_ptr_array_add(allowed, g_regex_new("at a\\.c:3", 0, 0, NULL));
-    second = cmd_explore_kernel_report(console, allowed);
+    second = xpl_kernel_report(console, allowed);
     ck_assert_str_eq(second, "2.000 [    2.2] Call Trace:");
 }
 END_TEST
@@ -512,49 +513,122 @@ END_TEST
 /* ---- A schedule, with a stand-in for the cluster ------------------------ */
 
 /*
- * Its files: `now` is the virtual time in ns, `busy` the ms for which the
- * machines give no checkpoint, `refusal` the status of the checkpoint, `answer`
- * the ns that a command takes. Its verbs go to `calls`.
+ * A script tells by the file `now` what virtual time it is, in ns. The machines
+ * give no checkpoint for `busy` ms, and refuse it then with the status
+ * `refusal`; a command takes `answer` ns.
  */
-static const char cluster[] =
-    "#!/bin/sh\n"
-    "cd \"${0%/*}\"\n"
-    "echo \"$2\" >>calls\n"
-    "pass() { echo $(($(cat now) + $1)) >now; }\n"
-    "case $2 in\n"
-    "status)\n"
-    "  echo '{\"hosts\": [{\"name\": \"a\", \"state\": \"up\", \"virtual_ns\": '\n"
-    "  cat now\n"
-    "  echo '}, {\"name\": \"b\", \"state\": \"up\", \"virtual_ns\": 1}]}' ;;\n"
-    "exec) pass $(cat answer) ;;\n"
-    "advance) pass 1000000; echo $(($(cat busy) - 1)) >busy ;;\n"
-    "checkpoint) [ $(cat busy) -le 0 ] || { echo busy; exit 75; }\n"
-    "  status=$(cat refusal); [ $status = 0 ] || echo 'no, not now'\n"
-    "  exit $status ;;\n"
-    "esac\n";
-
 typedef struct Stage {
-    CmdExplore explore;
+    XplExplore explore;
     TopoDescription *description;
-    char *program, *file, *script, *dir;
-    CmdExploreResult result;
+    char *file, *script, *dir;
+    int busy, refusal;
+    int64_t answer;
+    unsigned boots, branches, checkpoints, advances;
+    XplResult result;
 } Stage;
+
+static int64_t now(void)
+{
+    g_autofree char *text = read_file("now");
+
+    return g_ascii_strtoll(text, NULL, 10);
+}
+
+static void pass(int64_t ns)
+{
+    g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, now() + ns);
+
+    program_put("now", text);
+}
+
+static int say(const XplCall *call, const char *text, int status)
+{
+    ck_assert(g_file_set_contents(call->output, text, -1, NULL));
+    return status;
+}
+
+static int stage_boot(void *owner, const XplCall *call, const XplBoot *boot)
+{
+    Stage *stage = owner;
+
+    stage->boots++;
+    return 0;
+}
+
+static int stage_ask(void *owner, const XplCall *call, const char *name,
+                     const char *const *words)
+{
+    Stage *stage = owner;
+
+    if (strcmp(words[0], "exec-whole") == 0) {
+        pass(stage->answer);
+    } else if (strcmp(words[0], "advance") == 0) {
+        ck_assert_str_eq(words[1], "1000000");
+        pass(1000000);
+        stage->busy--;
+        stage->advances++;
+    } else if (strcmp(words[0], "branch") == 0) {
+        stage->branches++;
+    } else {
+        ck_assert_str_eq(words[0], "checkpoint");
+        stage->checkpoints++;
+        return stage->busy > 0      ? say(call, "busy\n", CLU_CONTROL_AGAIN)
+               : stage->refusal > 0 ? say(call, "no, not now\n", stage->refusal)
+                                    : 0;
+    }
+    return 0;
+}
+
+static void report_free(void *data)
+{
+    CluHostReport *report = data;
+
+    g_free(report->state);
+    g_free(report);
+}
+
+static GPtrArray *stage_hosts(void *owner, const char *name)
+{
+    GPtrArray *hosts = g_ptr_array_new_with_free_func(report_free);
+    const int64_t times[] = {now(), 1};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(times); i++) {
+        CluHostReport *report = g_new0(CluHostReport, 1);
+
+        report->state = g_strdup("up");
+        report->virtual_ns = times[i];
+        g_ptr_array_add(hosts, report);
+    }
+    return hosts;
+}
+
+static char *stage_console(void *owner, const char *name, const char *host)
+{
+    return g_strdup("");
+}
+
+static void stage_down(void *owner, const char *name)
+{
+}
 
 static void stage_set(Stage *stage)
 {
+    static const XplMachinesOps ops = {.boot = stage_boot,
+                                       .ask = stage_ask,
+                                       .hosts = stage_hosts,
+                                       .console = stage_console,
+                                       .down = stage_down};
+
     program_put("pair.yaml", good);
     put_script();
-    put_program("farside", cluster);
     program_put("now", "10000000000\n");
-    program_put("busy", "0\n");
-    program_put("refusal", "0\n");
-    program_put("answer", "5\n");
     *stage = (Stage){.description = load_pair(),
-                     .program = program_place("farside"),
                      .file = program_place("pair.yaml"),
                      .script = program_place("script"),
-                     .dir = program_place("run")};
-    stage->explore = (CmdExplore){.program = stage->program,
+                     .dir = program_place("run"),
+                     .answer = 5};
+    stage->explore = (XplExplore){.machines = {.ops = &ops, .owner = stage},
+                                  .program = "farside",
                                   .invariants = "",
                                   .verb = "cluster explore",
                                   .file = stage->file,
@@ -568,32 +642,18 @@ static void stage_run(Stage *stage)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, TRUE, sizeof(TopoFault));
 
-    cmd_explore_result_clear(&stage->result);
-    cmd_explore_run(&stage->explore, none, "stage", stage->dir, NULL,
-                    &stage->result);
+    xpl_result_clear(&stage->result);
+    xpl_run(&stage->explore, none, "stage", stage->dir, NULL, &stage->result);
 }
 
 static void stage_clear(Stage *stage)
 {
-    cmd_explore_end(&stage->explore);
-    cmd_explore_result_clear(&stage->result);
+    xpl_end(&stage->explore);
+    xpl_result_clear(&stage->result);
     topo_description_free(stage->description);
-    g_free(stage->program);
     g_free(stage->file);
     g_free(stage->script);
     g_free(stage->dir);
-}
-
-static unsigned calls_of(const char *verb)
-{
-    g_autofree char *text = read_file("calls");
-    g_auto(GStrv) lines = g_strsplit(text, "\n", 0);
-    unsigned count = 0;
-
-    for (char **line = lines; *line; line++) {
-        count += strcmp(*line, verb) == 0;
-    }
-    return count;
 }
 
 /* Each script ends at once in real time, before anybody looks. */
@@ -604,15 +664,14 @@ START_TEST(a_script_hangs_by_virtual_time_alone)
     stage_set(&stage);
     put_program("script", "#!/bin/sh\necho 11000000000 >\"${0%/*}/now\"\n");
     stage_run(&stage);
-    ck_assert_msg(stage.result.verdict == CMD_EXPLORE_PASS, "%s",
-                  stage.result.reason);
+    ck_assert_msg(stage.result.verdict == XPL_PASS, "%s", stage.result.reason);
     ck_assert_int_eq(stage.result.end_ns - stage.result.begin_ns, 1000000000);
 
     program_put("now", "10000000000\n");
     put_program("script", "#!/bin/sh\necho 11000000001 >\"${0%/*}/now\"\n");
     stage_run(&stage);
-    ck_assert_int_eq(stage.result.verdict, CMD_EXPLORE_FAIL);
-    ck_assert_int_eq(stage.result.cause, CMD_EXPLORE_HANG);
+    ck_assert_int_eq(stage.result.verdict, XPL_FAIL);
+    ck_assert_int_eq(stage.result.cause, XPL_HANG);
     /* Not by how much it was late: that depends on when it was told to end. */
     ck_assert_int_eq(stage.result.end_ns - stage.result.begin_ns, 1000000000);
     stage_clear(&stage);
@@ -624,13 +683,13 @@ START_TEST(a_host_answers_within_10_s_of_virtual_time)
     Stage stage;
 
     stage_set(&stage);
-    program_put("answer", "10000000000\n");
+    stage.answer = 10000000000;
     stage_run(&stage);
-    ck_assert_int_eq(stage.result.verdict, CMD_EXPLORE_PASS);
-    program_put("answer", "10000000001\n");
+    ck_assert_int_eq(stage.result.verdict, XPL_PASS);
+    stage.answer = 10000000001;
     stage_run(&stage);
-    ck_assert_int_eq(stage.result.verdict, CMD_EXPLORE_FAIL);
-    ck_assert_int_eq(stage.result.cause, CMD_EXPLORE_LOST);
+    ck_assert_int_eq(stage.result.verdict, XPL_FAIL);
+    ck_assert_int_eq(stage.result.cause, XPL_LOST);
     ck_assert_str_eq(stage.result.reason, "a does not answer any more");
     stage_clear(&stage);
 }
@@ -641,16 +700,15 @@ START_TEST(a_checkpoint_is_tried_again_a_little_later)
     Stage stage;
 
     stage_set(&stage);
-    program_put("busy", "3\n");
+    stage.busy = 3;
     stage_run(&stage);
-    ck_assert_msg(stage.result.verdict == CMD_EXPLORE_PASS, "%s",
-                  stage.result.reason);
-    ck_assert_uint_eq(calls_of("checkpoint"), 4);
-    ck_assert_uint_eq(calls_of("advance"), 3);
+    ck_assert_msg(stage.result.verdict == XPL_PASS, "%s", stage.result.reason);
+    ck_assert_uint_eq(stage.checkpoints, 4);
+    ck_assert_uint_eq(stage.advances, 3);
     ck_assert_int_eq(stage.explore.template_ns, 10003000000);
     stage_run(&stage);
-    ck_assert_uint_eq(calls_of("up"), 1);
-    ck_assert_uint_eq(calls_of("branch"), 2);
+    ck_assert_uint_eq(stage.boots, 1);
+    ck_assert_uint_eq(stage.branches, 2);
     stage_clear(&stage);
 }
 END_TEST
@@ -658,17 +716,14 @@ END_TEST
 /* Schedules that boot in place of branches would be other tests. */
 START_TEST(without_a_checkpoint_the_exploration_ends)
 {
-    static const char *const files[][2] = {{"refusal", "1\n"},
-                                           {"busy", "1000000\n"}};
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(files); i++) {
+    for (unsigned i = 0; i < 2; i++) {
         Stage stage;
 
         stage_set(&stage);
-        program_put("calls", "");
-        program_put(files[i][0], files[i][1]);
+        stage.refusal = i == 0 ? 1 : 0;
+        stage.busy = i == 0 ? 0 : 1000000;
         stage_run(&stage);
-        ck_assert_int_eq(stage.result.verdict, CMD_EXPLORE_ERROR);
+        ck_assert_int_eq(stage.result.verdict, XPL_ERROR);
         ck_assert_ptr_nonnull(stage.explore.failure);
         ck_assert_msg(
             strstr(stage.explore.failure, "there is no checkpoint") &&
@@ -676,9 +731,9 @@ START_TEST(without_a_checkpoint_the_exploration_ends)
             "%s", stage.explore.failure);
         ck_assert_int_eq(stage.explore.is_stopped, 1);
         stage_run(&stage);
-        ck_assert_int_eq(stage.result.verdict, CMD_EXPLORE_ERROR);
-        ck_assert_uint_eq(calls_of("up"), 1);
-        ck_assert_uint_eq(calls_of("branch"), 0);
+        ck_assert_int_eq(stage.result.verdict, XPL_ERROR);
+        ck_assert_uint_eq(stage.boots, 1);
+        ck_assert_uint_eq(stage.branches, 0);
         ck_assert(!stage.explore.boots);
         stage_clear(&stage);
     }

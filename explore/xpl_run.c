@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
-#include <json-glib/json-glib.h>
 
+#include "clu_calls.h"
 #include "clu_control.h"
-#include "clu_dir.h"
-#include "cmd.h"
-#include "cmd_cluster_common.h"
-#include "cmd_explore.h"
-#include "cmd_load.h"
+#include "exp_point.h"
 #include "table_text.h"
+#include "topo_home.h"
+#include "xpl_child.h"
+#include "xpl_run.h"
+
+/* The exit status of a cluster that is not there */
+#define FAILED 1
 
 /* Virtual time that a host has to answer when the script has ended. The agent
  * of a frozen guest may be silent for 5 s. */
@@ -27,11 +28,11 @@
 
 /* A schedule that runs. */
 typedef struct Run {
-    CmdExplore *explore;
+    XplExplore *explore;
     const GArray *schedule;
     const char *name; /* of the cluster */
     const char *dir;
-    CmdExploreResult *result;
+    XplResult *result;
     gint64 begun_us;
     int64_t until_ns; /* virtual time at which the present child must end */
     bool is_booting;  /* the child is an `up`, which sees panics itself */
@@ -40,20 +41,19 @@ typedef struct Run {
     bool is_broken;   /* a kernel has panicked, so nothing more can pass */
 } Run;
 
-void cmd_explore_result_clear(CmdExploreResult *result)
+void xpl_result_clear(XplResult *result)
 {
     g_clear_pointer(&result->reason, g_free);
 }
 
 /* Keeps the first reason of the gravest cause. */
-static void judge(Run *run, CmdExploreVerdict verdict, CmdExploreCause cause,
+static void judge(Run *run, XplVerdict verdict, XplCause cause,
                   const char *reason)
 {
-    CmdExploreResult *result = run->result;
-    bool is_graver =
-        verdict == CMD_EXPLORE_FAIL && result->verdict == CMD_EXPLORE_FAIL
-            ? cause < result->cause
-            : verdict > result->verdict;
+    XplResult *result = run->result;
+    bool is_graver = verdict == XPL_FAIL && result->verdict == XPL_FAIL
+                         ? cause < result->cause
+                         : verdict > result->verdict;
 
     if (!is_graver) {
         return;
@@ -85,47 +85,32 @@ static char *last_line(const char *path)
 
 /* ---- The cluster -------------------------------------------------------- */
 
-/* The status of a cluster; NULL if it does not answer. */
-static JsonNode *ask_status_of(const CmdExplore *explore, const char *name)
+/* The hosts (of CluHostReport) of a cluster, to be freed; NULL if it does not
+ * answer. */
+static GPtrArray *ask_hosts(const XplExplore *explore, const char *name)
 {
-    const char *argv[] = {
-        explore->program, "cluster", "status", "--json", "-c", name, NULL};
-    g_autofree char *text = cmd_explore_ask(argv);
-
-    return text ? json_from_string(text, NULL) : NULL;
+    return explore->machines.ops->hosts(explore->machines.owner, name);
 }
 
-static JsonNode *ask_status(const Run *run)
-{
-    return ask_status_of(run->explore, run->name);
-}
-
-static JsonArray *hosts_of(JsonNode *status)
-{
-    return json_object_get_array_member(json_node_get_object(status), "hosts");
-}
-
-/* The virtual time of the host that is farthest; -1 if @status (nullable) has
+/* The virtual time of the host that is farthest; -1 if @hosts (nullable) has
  * none. */
-static int64_t time_of(JsonNode *status)
+static int64_t time_of(const GPtrArray *hosts)
 {
     int64_t most = -1;
 
-    for (unsigned i = 0; status && i < json_array_get_length(hosts_of(status));
-         i++) {
-        JsonObject *host = json_array_get_object_element(hosts_of(status), i);
+    for (unsigned i = 0; hosts && i < hosts->len; i++) {
+        const CluHostReport *host = hosts->pdata[i];
 
-        most = MAX(most, json_object_get_int_member_with_default(
-                             host, "virtual_ns", -1));
+        most = MAX(most, host->virtual_ns);
     }
     return most;
 }
 
-static int64_t ask_time_of(const CmdExplore *explore, const char *name)
+static int64_t ask_time_of(const XplExplore *explore, const char *name)
 {
-    g_autoptr(JsonNode) status = ask_status_of(explore, name);
+    g_autoptr(GPtrArray) hosts = ask_hosts(explore, name);
 
-    return time_of(status);
+    return time_of(hosts);
 }
 
 static int64_t ask_time(const Run *run)
@@ -133,14 +118,12 @@ static int64_t ask_time(const Run *run)
     return ask_time_of(run->explore, run->name);
 }
 
-static bool has_panicked(JsonNode *status)
+static bool has_panicked(const GPtrArray *hosts)
 {
-    for (unsigned i = 0; status && i < json_array_get_length(hosts_of(status));
-         i++) {
-        JsonObject *host = json_array_get_object_element(hosts_of(status), i);
+    for (unsigned i = 0; hosts && i < hosts->len; i++) {
+        const CluHostReport *host = hosts->pdata[i];
 
-        if (strcmp(json_object_get_string_member(host, "state"), "panicked") ==
-            0) {
+        if (strcmp(host->state, "panicked") == 0) {
             return true;
         }
     }
@@ -164,46 +147,53 @@ static bool is_over(void *owner)
 {
     Run *run = owner;
     int64_t patience_us = run->explore->patience_s * G_USEC_PER_SEC;
-    g_autoptr(JsonNode) status = NULL;
+    g_autoptr(GPtrArray) hosts = NULL;
 
     if (g_get_monotonic_time() - run->begun_us > patience_us) {
         run->is_slow = true;
     } else if (run->until_ns > 0) {
-        status = ask_status(run);
-        run->is_broken = !run->is_booting && has_panicked(status);
-        find_late(run, time_of(status));
+        hosts = ask_hosts(run->explore, run->name);
+        run->is_broken = !run->is_booting && has_panicked(hosts);
+        find_late(run, time_of(hosts));
     }
     return run->is_slow || run->is_late || run->is_broken;
 }
 
-/* `up` with @sets, and with a log if @log says where (nullable). The caller has
- * set run->until_ns; 0 means no limit. */
+/* A call of this run whose messages go to the file @output. */
+static XplCall call_of(Run *run, const char *output, XplPoll *poll)
+{
+    return (XplCall){.output = output,
+                     .is_stopped = &run->explore->is_stopped,
+                     .poll = poll,
+                     .owner = run};
+}
+
+/* Boots with @sets, and with a log if @log says where (nullable). The caller
+ * has set run->until_ns; 0 means no limit. */
 static int boot(Run *run, const char *name, const char *log, char *const *sets)
 {
-    const CmdExplore *explore = run->explore;
+    const XplExplore *explore = run->explore;
     g_autofree char *output = place(run, "up");
-    g_autofree char *patience =
-        g_strdup_printf("%" G_GINT64_FORMAT, explore->patience_s);
-    const char *const first[] = {explore->program, "cluster", "up", "--timed",
-                                 "--quiet",        "--name",  name, "--timeout",
-                                 patience};
-    g_autoptr(GPtrArray) argv = g_ptr_array_new();
+    const XplCall call = call_of(run, output, is_over);
+    const XplBoot how = {.name = name,
+                         .file = explore->file,
+                         .log = log,
+                         .sets = sets,
+                         .patience_s = explore->patience_s};
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(first); i++) {
-        g_ptr_array_add(argv, (char *)first[i]);
-    }
-    if (log) {
-        g_ptr_array_add(argv, (char *)"--log");
-        g_ptr_array_add(argv, (char *)log);
-    }
-    for (; sets && *sets; sets++) {
-        g_ptr_array_add(argv, (char *)"--set");
-        g_ptr_array_add(argv, *sets);
-    }
-    g_ptr_array_add(argv, (char *)explore->file);
-    g_ptr_array_add(argv, NULL);
-    return cmd_explore_child(run->explore, (char **)argv->pdata, NULL, output,
-                             is_over, run);
+    return explore->machines.ops->boot(explore->machines.owner, &call, &how);
+}
+
+/* The request @words for the cluster @name. Its messages go to the file @file
+ * of the run. */
+static int ask(Run *run, const char *name, const char *const *words,
+               const char *file, XplPoll *poll)
+{
+    const XplMachines *machines = &run->explore->machines;
+    g_autofree char *output = place(run, file);
+    const XplCall call = call_of(run, output, poll);
+
+    return machines->ops->ask(machines->owner, &call, name, words);
 }
 
 /*
@@ -225,20 +215,15 @@ static int boot_with_faults(Run *run, char **sets)
         find_late(run, ask_time(run));
     }
     run->is_booting = false;
-    return run->is_late ? CMD_DIFFERENT : status;
+    return run->is_late ? FAILED : status;
 }
 
-static void end_cluster(const CmdExplore *explore, const char *name)
+static void end_cluster(const XplExplore *explore, const char *name)
 {
-    const char *argv[] = {
-        explore->program, "cluster", "down", "-c", name, NULL};
-    g_autofree char *dir = clu_dir_find(name);
-
-    g_free(cmd_explore_ask(argv));
-    clu_dir_wait_gone(dir, CMD_CLUSTER_DOWN_MS);
+    explore->machines.ops->down(explore->machines.owner, name);
 }
 
-void cmd_explore_end(CmdExplore *explore)
+void xpl_end(XplExplore *explore)
 {
     if (explore->template) {
         end_cluster(explore, explore->template);
@@ -247,37 +232,26 @@ void cmd_explore_end(CmdExplore *explore)
     g_clear_pointer(&explore->failure, g_free);
 }
 
-/* Runs @verb of `farside cluster` with @word (nullable) for the cluster @name.
- * Its output is added to that of `up`. */
-static int call(const Run *run, const char *verb, const char *name,
-                const char *word)
-{
-    const char *argv[] = {
-        run->explore->program, "cluster", verb, "-c", name, word, NULL};
-    g_autofree char *output = place(run, "up");
-
-    return cmd_explore_child(run->explore, (char **)argv, NULL, output, NULL,
-                             NULL);
-}
-
 /*
  * The cluster @name becomes a template. Its machines may be in the middle of an
  * access, and then some time passes: always the same, because that depends on
  * virtual time alone. Returns an exit status; if it is not 0, explore->failure
  * has the reason.
  */
-static int checkpoint(const Run *run, const char *name)
+static int checkpoint(Run *run, const char *name)
 {
-    CmdExplore *explore = run->explore;
+    static const char *const stand[] = {"checkpoint", NULL};
+    static const char *const pass[] = {"advance", "1000000", NULL}; /* ns */
+    XplExplore *explore = run->explore;
     g_autofree char *output = place(run, "up");
     g_autofree char *last = NULL;
     unsigned ms = 0;
     int status;
 
     do {
-        status = call(run, "checkpoint", name, NULL);
+        status = ask(run, name, stand, "up", NULL);
     } while (status == CLU_CONTROL_AGAIN && ms++ < CHECKPOINT_MS &&
-             call(run, "advance", name, "1ms") == 0);
+             ask(run, name, pass, "up", NULL) == 0);
     if (status != 0 && !g_atomic_int_get(&explore->is_stopped)) {
         last = last_line(output);
         explore->failure =
@@ -295,7 +269,7 @@ static int checkpoint(const Run *run, const char *name)
  */
 static int make_template(Run *run)
 {
-    CmdExplore *explore = run->explore;
+    XplExplore *explore = run->explore;
     g_autofree char *name = g_strdup_printf("explore-%d-template", getpid());
     int status;
 
@@ -317,23 +291,12 @@ static int make_template(Run *run)
 /* A branch of the template, with the faults of the schedule. */
 static int branch(Run *run)
 {
-    const CmdExplore *explore = run->explore;
-    g_autofree char *output = place(run, "up");
     g_autofree char *faults =
         run->schedule->len > 0 ? exp_schedule_to_change(run->schedule) : NULL;
-    const char *argv[] = {explore->program,
-                          "cluster",
-                          "branch",
-                          "-c",
-                          explore->template,
-                          run->name,
-                          faults ? "--set" : NULL,
-                          faults,
-                          NULL};
+    const char *const words[] = {"branch", run->name, faults, NULL};
 
     run->until_ns = 0;
-    return cmd_explore_child(run->explore, (char **)argv, NULL, output, is_over,
-                             run);
+    return ask(run, run->explore->template, words, "up", is_over);
 }
 
 /*
@@ -343,12 +306,12 @@ static int branch(Run *run)
  */
 static int start(Run *run, char **sets)
 {
-    CmdExplore *explore = run->explore;
+    XplExplore *explore = run->explore;
     int status = 0;
 
     g_mutex_lock(&explore->lock);
     if (explore->failure) {
-        status = CMD_DIFFERENT; /* another thread has met it */
+        status = FAILED; /* another thread has met it */
     } else if (!explore->boots && !explore->template) {
         status = make_template(run);
     }
@@ -367,7 +330,7 @@ static int start(Run *run, char **sets)
 
 static char **environment(const Run *run, const char *schedule)
 {
-    const CmdExplore *explore = run->explore;
+    const XplExplore *explore = run->explore;
     g_autofree char *until = g_strdup_printf(
         "%" G_GINT64_FORMAT, exp_schedule_end_ns(run->schedule));
     char **envp = g_get_environ();
@@ -383,18 +346,19 @@ static char **environment(const Run *run, const char *schedule)
 
 static void run_script(Run *run, const char *schedule)
 {
-    const CmdExplore *explore = run->explore;
+    const XplExplore *explore = run->explore;
     g_auto(GStrv) envp = environment(run, schedule);
     g_autofree char *output = place(run, "output");
     char *argv[] = {(char *)explore->script, NULL};
     g_autofree char *last = NULL;
     g_autofree char *text = NULL;
+    const XplCall call = call_of(run, output, is_over);
     int64_t end_ns;
     int status;
 
     run->result->begin_ns = ask_time(run);
     run->until_ns = run->result->begin_ns + explore->limit_ns;
-    status = cmd_explore_child(run->explore, argv, envp, output, is_over, run);
+    status = xpl_child(&call, argv, envp);
     end_ns = ask_time(run);
     run->result->end_ns = CLAMP(end_ns, run->result->begin_ns, run->until_ns);
     last = last_line(output);
@@ -405,14 +369,14 @@ static void run_script(Run *run, const char *schedule)
             g_strdup_printf("the script has not ended after %" G_GINT64_FORMAT
                             " s of virtual time; its last line: %s",
                             explore->limit_ns / 1000000000, last);
-        judge(run, CMD_EXPLORE_FAIL, CMD_EXPLORE_HANG, text);
-    } else if (status == CMD_EXPLORE_IMPOSSIBLE) {
-        judge(run, CMD_EXPLORE_CANNOT, CMD_EXPLORE_NO_CAUSE, last);
+        judge(run, XPL_FAIL, XPL_HANG, text);
+    } else if (status == XPL_IMPOSSIBLE) {
+        judge(run, XPL_CANNOT, XPL_NO_CAUSE, last);
     } else if (status != 0 && !run->is_slow && !run->is_broken) {
         text = *last
                    ? g_strdup(last)
                    : g_strdup_printf("the script's exit status is %d", status);
-        judge(run, CMD_EXPLORE_FAIL, CMD_EXPLORE_SCRIPT, text);
+        judge(run, XPL_FAIL, XPL_SCRIPT, text);
     }
 }
 
@@ -436,7 +400,7 @@ static bool is_allowed(const char *line, const GPtrArray *allowed)
     return false;
 }
 
-char *cmd_explore_kernel_report(const char *console, const GPtrArray *allowed)
+char *xpl_kernel_report(const char *console, const GPtrArray *allowed)
 {
     g_autoptr(GRegex) report = g_regex_new(REPORT, G_REGEX_RAW, 0, NULL);
     g_auto(GStrv) lines = g_strsplit(console, "\n", 0);
@@ -460,33 +424,27 @@ static bool judge_console(Run *run, const char *path, const char *host)
     if (!g_file_get_contents(path, &text, NULL, NULL)) {
         return false;
     }
-    report = cmd_explore_kernel_report(text, run->explore->allowed);
+    report = xpl_kernel_report(text, run->explore->allowed);
     if (report) {
         reason = g_strdup_printf("%s: %s", host, report);
-        judge(run, CMD_EXPLORE_FAIL, CMD_EXPLORE_KERNEL, reason);
+        judge(run, XPL_FAIL, XPL_KERNEL, reason);
     }
     return report != NULL;
 }
 
 static void keep_console(Run *run, const TopoHost *host)
 {
-    const char *argv[] = {run->explore->program,
-                          "cluster",
-                          "logs",
-                          "-t",
-                          "-c",
-                          run->name,
-                          host->name,
-                          NULL};
+    const XplMachines *machines = &run->explore->machines;
     g_autofree char *file = g_strconcat("console.", host->name, NULL);
     g_autofree char *path = place(run, file);
-    g_autofree char *text = cmd_explore_ask(argv);
+    g_autofree char *text =
+        machines->ops->console(machines->owner, run->name, host->name);
 
     if (!text || !g_file_set_contents(path, text, -1, NULL)) {
         g_autofree char *reason =
             g_strdup_printf("the console of %s cannot be read", host->name);
 
-        judge(run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE, reason);
+        judge(run, XPL_ERROR, XPL_NO_CAUSE, reason);
         return;
     }
     judge_console(run, path, host->name);
@@ -496,26 +454,17 @@ static void judge_lost(Run *run, const TopoHost *host, const char *what)
 {
     g_autofree char *reason = g_strdup_printf("%s %s", host->name, what);
 
-    judge(run, CMD_EXPLORE_FAIL, CMD_EXPLORE_LOST, reason);
+    judge(run, XPL_FAIL, XPL_LOST, reason);
 }
 
 /* A host that is up must run a command. */
 static void check_answer(Run *run, const TopoHost *host)
 {
-    g_autofree char *output = place(run, "answers");
-    char *argv[] = {(char *)run->explore->program,
-                    (char *)"cluster",
-                    (char *)"exec",
-                    (char *)"-c",
-                    (char *)run->name,
-                    host->name,
-                    (char *)"--",
-                    (char *)"true",
-                    NULL};
+    const char *const words[] = {"exec-whole", host->name, "true", NULL};
     int status;
 
     run->until_ns = ask_time(run) + ANSWER_NS;
-    status = cmd_explore_child(run->explore, argv, NULL, output, is_over, run);
+    status = ask(run, run->name, words, "answers", is_over);
     if ((status != 0 || ask_time(run) > run->until_ns) && !run->is_slow &&
         !exp_schedule_has_power(run->schedule, host)) {
         judge_lost(run, host, "does not answer any more");
@@ -527,17 +476,17 @@ static const char *const good_states[] = {"up", "booting", NULL};
 /* Hosts that no fault has switched off are there, and answer. */
 static void check_hosts(Run *run)
 {
-    g_autoptr(JsonNode) status = ask_status(run);
+    g_autoptr(GPtrArray) hosts = ask_hosts(run->explore, run->name);
 
-    if (!status) {
-        judge(run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE,
+    if (!hosts) {
+        judge(run, XPL_ERROR, XPL_NO_CAUSE,
               "the supervisor of the cluster has ended");
         return;
     }
-    for (unsigned i = 0; i < json_array_get_length(hosts_of(status)); i++) {
-        JsonObject *object = json_array_get_object_element(hosts_of(status), i);
+    for (unsigned i = 0; i < hosts->len; i++) {
+        const CluHostReport *report = hosts->pdata[i];
         const TopoHost *host = run->explore->description->hosts->pdata[i];
-        const char *state = json_object_get_string_member(object, "state");
+        const char *state = report->state;
 
         if (strcmp(state, "up") == 0 && run->is_broken) {
             continue; /* nobody lets time pass for it any more */
@@ -575,8 +524,7 @@ static void judge_start(Run *run)
     g_autofree char *text = NULL;
 
     if (run->explore->failure) {
-        judge(run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE,
-              run->explore->failure);
+        judge(run, XPL_ERROR, XPL_NO_CAUSE, run->explore->failure);
         return;
     }
     if (judge_console(run, output, "while the cluster boots")) {
@@ -586,16 +534,14 @@ static void judge_start(Run *run)
         text = g_strdup_printf("the hosts are not up %" G_GINT64_FORMAT
                                " s of virtual time after the last fault",
                                BOOT_NS / 1000000000);
-        judge(run,
-              run->schedule->len > 0 ? CMD_EXPLORE_VOID : CMD_EXPLORE_ERROR,
-              CMD_EXPLORE_NO_CAUSE, text);
+        judge(run, run->schedule->len > 0 ? XPL_VOID : XPL_ERROR, XPL_NO_CAUSE,
+              text);
         return;
     }
     judge(run,
-          exp_schedule_may_hit_boot(run->schedule) && !run->is_slow
-              ? CMD_EXPLORE_VOID
-              : CMD_EXPLORE_ERROR,
-          CMD_EXPLORE_NO_CAUSE, last);
+          exp_schedule_may_hit_boot(run->schedule) && !run->is_slow ? XPL_VOID
+                                                                    : XPL_ERROR,
+          XPL_NO_CAUSE, last);
 }
 
 static void run_started(Run *run, const char *schedule)
@@ -622,6 +568,43 @@ static char **changes_of(const Run *run)
     return (char **)g_ptr_array_free(sets, FALSE);
 }
 
+TopoDescription *xpl_load(const XplExplore *explore, const char *file,
+                          char *const *sets)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(TopoDescription) description = NULL;
+    g_autoptr(GPtrArray) changes = topo_changes_new();
+    g_autofree char *path = topo_home_resolve(file);
+
+    for (; sets && *sets; sets++) {
+        TopoChange *change = topo_change_parse(*sets, topo_place_set(), errors);
+
+        if (change) {
+            g_ptr_array_add(changes, change);
+        }
+    }
+    if (topo_errors_count(errors) == 0) {
+        description = topo_load(path, changes, errors);
+    }
+    if (description && description->workload) {
+        exp_point_check_columns(description, errors);
+    }
+    if (topo_errors_count(errors) > 0) {
+        xpl_refuse(explore, errors);
+        return NULL;
+    }
+    return g_steal_pointer(&description);
+}
+
+void xpl_refuse(const XplExplore *explore, const TopoErrors *errors)
+{
+    g_autofree char *text = topo_errors_to_string(errors);
+    unsigned count = topo_errors_count(errors);
+
+    img_tell(&explore->notes, "%sfarside %s: %u error%s", text, explore->verb,
+             count, count == 1 ? "" : "s");
+}
+
 /* Writes the schedule, and checks that a cluster can have it. */
 static bool write_schedule(Run *run, const char *path, const char *comment,
                            char **sets)
@@ -634,22 +617,19 @@ static bool write_schedule(Run *run, const char *path, const char *comment,
 
     if (g_mkdir_with_parents(run->dir, 0777) < 0 ||
         !g_file_set_contents(path, text, -1, &error)) {
-        judge(run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE,
+        judge(run, XPL_ERROR, XPL_NO_CAUSE,
               error ? error->message : "its folder cannot be made");
         return false;
     }
-    description = cmd_load_with(run->explore->verb, run->explore->file, sets,
-                                CMD_LOAD_ANY);
+    description = xpl_load(run->explore, run->explore->file, sets);
     if (!description) {
-        judge(run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE,
-              "the schedule has errors");
+        judge(run, XPL_ERROR, XPL_NO_CAUSE, "the schedule has errors");
     }
     return description != NULL;
 }
 
-void cmd_explore_run(CmdExplore *explore, const GArray *schedule,
-                     const char *name, const char *dir, const char *comment,
-                     CmdExploreResult *ret_result)
+void xpl_run(XplExplore *explore, const GArray *schedule, const char *name,
+             const char *dir, const char *comment, XplResult *ret_result)
 {
     Run run = {.explore = explore,
                .schedule = schedule,
@@ -660,9 +640,9 @@ void cmd_explore_run(CmdExplore *explore, const GArray *schedule,
     g_auto(GStrv) sets = changes_of(&run);
     g_autofree char *path = NULL;
 
-    *ret_result = (CmdExploreResult){.verdict = CMD_EXPLORE_PASS};
+    *ret_result = (XplResult){.verdict = XPL_PASS};
     /* Files are added to, so those of a run before would mix with these. */
-    cmd_explore_forget(dir);
+    xpl_forget(dir);
     path = place(&run, "schedule.yaml");
     if (write_schedule(&run, path, comment, sets)) {
         if (start(&run, sets) == 0) {
@@ -673,13 +653,13 @@ void cmd_explore_run(CmdExplore *explore, const GArray *schedule,
         end_cluster(explore, name);
     }
     if (run.is_slow) {
-        judge(&run, CMD_EXPLORE_ERROR, CMD_EXPLORE_NO_CAUSE,
+        judge(&run, XPL_ERROR, XPL_NO_CAUSE,
               "it took too long in real time; give more by --patience");
     }
     ret_result->seconds = (double)(g_get_monotonic_time() - run.begun_us) / 1e6;
 }
 
-void cmd_explore_forget(const char *dir)
+void xpl_forget(const char *dir)
 {
     GDir *files = g_dir_open(dir, 0, NULL);
     const char *name;

@@ -5,45 +5,44 @@
 #include <unistd.h>
 
 #include "clu_error.h"
-#include "cmd_explore.h"
 #include "topo_file.h"
+#include "xpl_report.h"
 
 #define MAGIC   "# farside explore 1"
 #define BUILD   "# programs="
 #define COLUMNS "seed,verdict,script_ms,seconds,faults,reason\n"
 
-struct CmdExploreReport {
+struct XplReport {
     int fd;
     GMutex mutex;
     GHashTable *seeds; /* of uint64_t */
     char *mine;        /* the programs that add results now */
     char *programs;    /* those that made the last results */
     unsigned builds;   /* how often they changed, and one */
-    unsigned counts[CMD_EXPLORE_N_VERDICTS];
+    unsigned counts[XPL_N_VERDICTS];
 };
 
-const char *cmd_explore_verdict_name(CmdExploreVerdict verdict)
+const char *xpl_verdict_name(XplVerdict verdict)
 {
-    static const char *const names[CMD_EXPLORE_N_VERDICTS] = {
-        [CMD_EXPLORE_PASS] = "pass",   [CMD_EXPLORE_CANNOT] = "impossible",
-        [CMD_EXPLORE_VOID] = "void",   [CMD_EXPLORE_FAIL] = "fail",
-        [CMD_EXPLORE_ERROR] = "error",
+    static const char *const names[XPL_N_VERDICTS] = {
+        [XPL_PASS] = "pass", [XPL_CANNOT] = "impossible", [XPL_VOID] = "void",
+        [XPL_FAIL] = "fail", [XPL_ERROR] = "error",
     };
 
     return names[verdict];
 }
 
-void cmd_explore_head_clear(CmdExploreHead *head)
+void xpl_head_clear(XplHead *head)
 {
     g_clear_pointer(&head->description, g_free);
     g_clear_pointer(&head->script, g_free);
     g_clear_pointer(&head->allow, g_free);
-    cmd_cluster_hashes_clear(&head->files);
+    img_hashes_clear(&head->files);
 }
 
-static CmdExploreReport *report_new(int fd)
+static XplReport *report_new(int fd)
 {
-    CmdExploreReport *report = g_new0(CmdExploreReport, 1);
+    XplReport *report = g_new0(XplReport, 1);
 
     report->fd = fd;
     report->seeds =
@@ -53,14 +52,14 @@ static CmdExploreReport *report_new(int fd)
 }
 
 /* The results that follow are those of @programs. */
-static void set_programs(CmdExploreReport *report, const char *programs)
+static void set_programs(XplReport *report, const char *programs)
 {
     g_free(report->programs);
     report->programs = g_strdup(programs);
     report->builds++;
 }
 
-void cmd_explore_report_free(CmdExploreReport *report)
+void xpl_report_free(XplReport *report)
 {
     if (!report) {
         return;
@@ -87,12 +86,12 @@ static bool put(int fd, const char *text)
     return write(fd, text, length) == (ssize_t)length;
 }
 
-static const char *start_of(const CmdExploreHead *head)
+static const char *start_of(const XplHead *head)
 {
     return head->boots ? "boot" : "branch";
 }
 
-static char *head_line(const CmdExploreHead *head)
+static char *head_line(const XplHead *head)
 {
     return g_strdup_printf(
         MAGIC " description=%s script=%s programs=%s kernel=%s image=%s "
@@ -103,14 +102,12 @@ static char *head_line(const CmdExploreHead *head)
         head->allow, head->begin_ns, head->end_ns);
 }
 
-CmdExploreReport *cmd_explore_report_new(const char *path,
-                                         const CmdExploreHead *head,
-                                         GError **error)
+XplReport *xpl_report_new(const char *path, const XplHead *head, GError **error)
 {
     int fd =
         open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
     g_autofree char *line = head_line(head);
-    CmdExploreReport *report;
+    XplReport *report;
 
     if (fd < 0 && errno == EEXIST) {
         g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
@@ -134,8 +131,7 @@ CmdExploreReport *cmd_explore_report_new(const char *path,
 
 /* ---- Resume ------------------------------------------------------------- */
 
-static void add_result(CmdExploreReport *report, uint64_t seed,
-                       CmdExploreVerdict verdict)
+static void add_result(XplReport *report, uint64_t seed, XplVerdict verdict)
 {
     uint64_t *key = g_new(uint64_t, 1);
 
@@ -145,7 +141,7 @@ static void add_result(CmdExploreReport *report, uint64_t seed,
     }
 }
 
-static bool read_line(CmdExploreReport *report, const char *line)
+static bool read_line(XplReport *report, const char *line)
 {
     g_auto(GStrv) fields = g_strsplit(line, ",", 3);
     guint64 seed;
@@ -155,8 +151,8 @@ static bool read_line(CmdExploreReport *report, const char *line)
                                     NULL)) {
         return false;
     }
-    for (unsigned i = 0; i < CMD_EXPLORE_N_VERDICTS; i++) {
-        if (strcmp(fields[1], cmd_explore_verdict_name(i)) == 0) {
+    for (unsigned i = 0; i < XPL_N_VERDICTS; i++) {
+        if (strcmp(fields[1], xpl_verdict_name(i)) == 0) {
             add_result(report, seed, i);
             return true;
         }
@@ -185,7 +181,7 @@ static bool is_time(const char *text, int64_t *ret_ns)
 
 /* All that the results depend on must be as it was. */
 static bool check_head(const char *path, char *const *words,
-                       const CmdExploreHead *head, GError **error)
+                       const XplHead *head, GError **error)
 {
     g_autofree char *limit =
         g_strdup_printf("%" G_GINT64_FORMAT "ns", head->limit_ns);
@@ -215,8 +211,8 @@ static bool check_head(const char *path, char *const *words,
     return true;
 }
 
-static bool read_head(CmdExploreReport *report, const char *path,
-                      const char *line, CmdExploreHead *head, GError **error)
+static bool read_head(XplReport *report, const char *path, const char *line,
+                      XplHead *head, GError **error)
 {
     g_auto(GStrv) words = g_strsplit(line, " ", 0);
 
@@ -233,8 +229,8 @@ static bool read_head(CmdExploreReport *report, const char *path,
     return check_head(path, words, head, error);
 }
 
-static bool read_report(CmdExploreReport *report, const char *path,
-                        CmdExploreHead *head, GError **error)
+static bool read_report(XplReport *report, const char *path, XplHead *head,
+                        GError **error)
 {
     g_autofree char *text = topo_file_text(path, NULL, error);
     g_auto(GStrv) lines = NULL;
@@ -269,11 +265,9 @@ static bool read_report(CmdExploreReport *report, const char *path,
     return true;
 }
 
-CmdExploreReport *cmd_explore_report_resume(const char *path,
-                                            CmdExploreHead *head,
-                                            GError **error)
+XplReport *xpl_report_resume(const char *path, XplHead *head, GError **error)
 {
-    g_autoptr(CmdExploreReport) report = NULL;
+    g_autoptr(XplReport) report = NULL;
     int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 
     if (fd < 0) {
@@ -288,18 +282,17 @@ CmdExploreReport *cmd_explore_report_resume(const char *path,
 
 /* ---- Results ------------------------------------------------------------ */
 
-bool cmd_explore_report_has(const CmdExploreReport *report, uint64_t seed)
+bool xpl_report_has(const XplReport *report, uint64_t seed)
 {
     return g_hash_table_contains(report->seeds, &seed);
 }
 
-unsigned cmd_explore_report_count(const CmdExploreReport *report,
-                                  CmdExploreVerdict verdict)
+unsigned xpl_report_count(const XplReport *report, XplVerdict verdict)
 {
     return report->counts[verdict];
 }
 
-unsigned cmd_explore_report_builds(const CmdExploreReport *report)
+unsigned xpl_report_builds(const XplReport *report)
 {
     return report->builds;
 }
@@ -317,15 +310,14 @@ static void append_quoted(GString *out, const char *text)
     g_string_append_c(out, '"');
 }
 
-bool cmd_explore_report_add(CmdExploreReport *report, uint64_t seed,
-                            const CmdExploreResult *result, const char *faults,
-                            GError **error)
+bool xpl_report_add(XplReport *report, uint64_t seed, const XplResult *result,
+                    const char *faults, GError **error)
 {
     g_autoptr(GString) line = g_string_new(NULL);
     bool is_good;
 
     g_string_printf(line, "%" G_GUINT64_FORMAT ",%s,%" G_GINT64_FORMAT ",%.1f,",
-                    seed, cmd_explore_verdict_name(result->verdict),
+                    seed, xpl_verdict_name(result->verdict),
                     (result->end_ns - result->begin_ns) / 1000000,
                     result->seconds);
     append_quoted(line, faults);

@@ -3,13 +3,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cmd_explore.h"
+#include "xpl_child.h"
 
 #define LOOK_US   50000
 #define KILL_US   (20 * G_USEC_PER_SEC)
@@ -35,10 +34,10 @@ static int status_of(int wait_status)
                                     : WEXITSTATUS(wait_status);
 }
 
-/* Waits for the end of the group of @pid, which is told to end if @poll says
- * so. */
-static int await(CmdExplore *explore, GPid pid, CmdExplorePoll *poll,
-                 void *owner)
+/* Waits for the end of the group of @pid, which is told to end if @call is
+ * over.
+ */
+static int await(const XplCall *call, GPid pid)
 {
     gint64 asked = g_get_monotonic_time(), told = 0;
     int status;
@@ -51,12 +50,9 @@ static int await(CmdExplore *explore, GPid pid, CmdExplorePoll *poll,
             if (now - told > KILL_US) {
                 kill(-pid, SIGKILL);
             }
-        } else if (g_atomic_int_get(&explore->is_stopped) ||
-                   (poll && now - asked > G_USEC_PER_SEC && poll(owner))) {
+        } else if (xpl_call_is_over(call, &asked)) {
             told = g_get_monotonic_time();
             kill(-pid, SIGTERM);
-        } else if (now - asked > G_USEC_PER_SEC) {
-            asked = now;
         }
         g_usleep(LOOK_US);
     }
@@ -65,10 +61,10 @@ static int await(CmdExplore *explore, GPid pid, CmdExplorePoll *poll,
     return ended == pid ? status_of(status) : CANNOT;
 }
 
-int cmd_explore_child(CmdExplore *explore, char **argv, char **envp,
-                      const char *output, CmdExplorePoll *poll, void *owner)
+int xpl_child(const XplCall *call, char **argv, char **envp)
 {
-    int out = open(output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int out =
+        open(call->output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     g_autoptr(GError) error = NULL;
     GPid pid;
     bool is_begun;
@@ -79,22 +75,9 @@ int cmd_explore_child(CmdExplore *explore, char **argv, char **envp,
     is_begun =
         g_spawn_async_with_fds(NULL, argv, envp, G_SPAWN_DO_NOT_REAP_CHILD,
                                prepare, NULL, &pid, -1, out, out, &error);
-    if (!is_begun) {
-        dprintf(out, "%s\n", error->message);
+    if (!is_begun && write(out, error->message, strlen(error->message)) < 0) {
+        /* The status says that it cannot be run. */
     }
     close(out);
-    return is_begun ? await(explore, pid, poll, owner) : CANNOT;
-}
-
-char *cmd_explore_ask(const char *const *argv)
-{
-    g_autofree char *text = NULL;
-    int status;
-
-    if (!g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_STDERR_TO_DEV_NULL,
-                      prepare, NULL, &text, NULL, &status, NULL) ||
-        status != 0) {
-        return NULL;
-    }
-    return g_steal_pointer(&text);
+    return is_begun ? await(call, pid) : CANNOT;
 }

@@ -4,12 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd_explore_seeds.h"
+#include "xpl_seeds.h"
 #include "exp_shrink.h"
 
 /* The threads share this. */
 typedef struct Work {
-    CmdExploreSeeds *seeds;
+    XplSeeds *seeds;
     uint64_t next; /* index of a seed */
     GMutex mutex;  /* of `next`, of the output, and of `error` */
     GError *error; /* the first one of the report */
@@ -18,14 +18,14 @@ typedef struct Work {
 
 /* A failure that is made smaller. */
 typedef struct Smaller {
-    CmdExplore *explore;
-    CmdExploreCause cause;
-    char *name, *dir;        /* of the runs */
-    CmdExploreResult result; /* of the last one that failed */
+    XplExplore *explore;
+    XplCause cause;
+    char *name, *dir; /* of the runs */
+    XplResult result; /* of the last one that failed */
     unsigned runs;
 } Smaller;
 
-static bool is_stopped(CmdExplore *explore)
+static bool is_stopped(XplExplore *explore)
 {
     return g_atomic_int_get(&explore->is_stopped);
 }
@@ -37,59 +37,60 @@ static bool fails_still(void *owner, const GArray *schedule)
     Smaller *smaller = owner;
     g_autofree char *dir =
         g_strdup_printf("%s-%u", smaller->dir, ++smaller->runs);
-    CmdExploreResult result;
+    XplResult result;
     bool is_same;
 
     if (is_stopped(smaller->explore)) {
         return false;
     }
-    cmd_explore_run(smaller->explore, schedule, smaller->name, dir, NULL,
-                    &result);
-    is_same = result.verdict == CMD_EXPLORE_FAIL &&
-              result.cause == smaller->cause && !is_stopped(smaller->explore);
+    xpl_run(smaller->explore, schedule, smaller->name, dir, NULL, &result);
+    is_same = result.verdict == XPL_FAIL && result.cause == smaller->cause &&
+              !is_stopped(smaller->explore);
     if (is_same) {
         /* The last one that failed stays, in the folder of the smallest. */
-        cmd_explore_forget(smaller->dir);
+        xpl_forget(smaller->dir);
         rename(dir, smaller->dir);
-        cmd_explore_result_clear(&smaller->result);
+        xpl_result_clear(&smaller->result);
         smaller->result = result;
     } else {
-        cmd_explore_forget(dir);
-        cmd_explore_result_clear(&result);
+        xpl_forget(dir);
+        xpl_result_clear(&result);
     }
     return is_same;
 }
 
-/* Prints an option with each of its values, for a shell. */
-static void print_option(const char *option, char *const *values)
+/* Adds an option with each of its values, for a shell. */
+static void add_option(GString *text, const char *option, char *const *values)
 {
     for (; values && *values; values++) {
         g_autofree char *word = g_shell_quote(*values);
 
-        printf(" %s %s", option, word);
+        g_string_append_printf(text, " %s %s", option, word);
     }
 }
 
-void cmd_explore_print_again(const CmdExplore *explore, const char *dir)
+/* Tells the command that runs the schedule in the folder @dir again. */
+static void tell_again(const XplExplore *explore, const char *dir)
 {
     g_autofree char *file = g_shell_quote(explore->file);
     g_autofree char *path = g_build_filename(dir, "schedule.yaml", NULL);
+    g_autoptr(GString) text = g_string_new(NULL);
 
-    printf("  again: farside cluster explore %s", file);
-    print_option("--script", (char *[]){(char *)explore->script, NULL});
+    g_string_printf(text, "  again: farside cluster explore %s", file);
+    add_option(text, "--script", (char *[]){(char *)explore->script, NULL});
     if (explore->boots) {
-        printf(" --boot");
+        g_string_append(text, " --boot");
     }
-    print_option("--limit", (char *[]){(char *)explore->limit, NULL});
-    print_option("--set", explore->sets);
-    print_option("--allow", explore->allow);
-    print_option("--schedule", (char *[]){path, NULL});
-    putchar('\n');
+    add_option(text, "--limit", (char *[]){(char *)explore->limit, NULL});
+    add_option(text, "--set", explore->sets);
+    add_option(text, "--allow", explore->allow);
+    add_option(text, "--schedule", (char *[]){path, NULL});
+    img_tell(&explore->out, "%s", text->str);
 }
 
-void cmd_explore_shrink(CmdExplore *explore, const GArray *schedule,
-                        const CmdExploreResult *result, const char *name,
-                        const char *dir, unsigned most)
+void xpl_shrink(XplExplore *explore, const GArray *schedule,
+                const XplResult *result, const char *name, const char *dir,
+                unsigned most)
 {
     Smaller smaller = {
         .explore = explore,
@@ -100,70 +101,68 @@ void cmd_explore_shrink(CmdExplore *explore, const GArray *schedule,
     g_autoptr(GArray) small = exp_shrink(schedule, fails_still, &smaller, most);
     g_autofree char *text = exp_schedule_to_text(small);
 
-    if (smaller.result.verdict == CMD_EXPLORE_FAIL) {
-        printf("  smallest after %u run%s: %s\n    %s\n", smaller.runs,
-               smaller.runs == 1 ? "" : "s", text, smaller.result.reason);
+    if (smaller.result.verdict == XPL_FAIL) {
+        img_tell(&explore->out, "  smallest after %u run%s: %s\n    %s",
+                 smaller.runs, smaller.runs == 1 ? "" : "s", text,
+                 smaller.result.reason);
     } else if (smaller.runs > 0) {
-        printf("  none of %u smaller or simpler schedules fails\n",
-               smaller.runs);
+        img_tell(&explore->out,
+                 "  none of %u smaller or simpler schedules fails",
+                 smaller.runs);
     }
-    cmd_explore_print_again(explore, smaller.result.reason ? smaller.dir : dir);
-    fflush(stdout);
-    cmd_explore_result_clear(&smaller.result);
+    tell_again(explore, smaller.result.reason ? smaller.dir : dir);
+    xpl_result_clear(&smaller.result);
     g_free(smaller.name);
     g_free(smaller.dir);
 }
 
 /* ---- One seed ----------------------------------------------------------- */
 
-void cmd_explore_print_result(const char *what, const char *faults,
-                              const CmdExploreResult *result)
+void xpl_tell_result(const XplExplore *explore, const char *what,
+                     const char *faults, const XplResult *result)
 {
-    printf("%s: %s, %.1f s of virtual time in %.0f s: %s\n", what,
-           cmd_explore_verdict_name(result->verdict),
-           (double)(result->end_ns - result->begin_ns) / 1e9, result->seconds,
-           faults);
-    if (result->verdict > CMD_EXPLORE_PASS && result->reason) {
-        printf("    %s\n", result->reason);
-    }
-    fflush(stdout);
+    bool has_reason = result->verdict > XPL_PASS && result->reason;
+
+    img_tell(&explore->out, "%s: %s, %.1f s of virtual time in %.0f s: %s%s%s",
+             what, xpl_verdict_name(result->verdict),
+             (double)(result->end_ns - result->begin_ns) / 1e9, result->seconds,
+             faults, has_reason ? "\n    " : "",
+             has_reason ? result->reason : "");
 }
 
 static void run_seed(Work *work, uint64_t seed)
 {
-    CmdExploreSeeds *seeds = work->seeds;
-    CmdExplore *explore = seeds->explore;
+    XplSeeds *seeds = work->seeds;
+    XplExplore *explore = seeds->explore;
     g_autoptr(GArray) schedule = exp_schedule_draw(
         explore->description, seeds->head->begin_ns, seeds->head->end_ns, seed);
     g_autofree char *faults = exp_schedule_to_text(schedule);
     g_autofree char *label = g_strdup_printf("seed-%" G_GUINT64_FORMAT, seed);
     g_autofree char *name = g_strdup_printf("explore-%d-%s", getpid(), label);
     g_autofree char *dir = g_build_filename(seeds->out, label, NULL);
-    CmdExploreResult result;
+    XplResult result;
 
-    cmd_explore_run(explore, schedule, name, dir, label, &result);
+    xpl_run(explore, schedule, name, dir, label, &result);
     g_mutex_lock(&work->mutex);
     /* A run that the user has cut short has no result. */
     if (!is_stopped(explore)) {
-        cmd_explore_print_result(label, faults, &result);
+        xpl_tell_result(explore, label, faults, &result);
         if (!work->error) {
-            cmd_explore_report_add(seeds->report, seed, &result, faults,
-                                   &work->error);
+            xpl_report_add(seeds->report, seed, &result, faults, &work->error);
         }
     }
     g_mutex_unlock(&work->mutex);
-    if (result.verdict == CMD_EXPLORE_FAIL && !is_stopped(explore)) {
-        cmd_explore_shrink(explore, schedule, &result, name, dir,
-                           seeds->shrink_runs);
-    } else if (result.verdict != CMD_EXPLORE_ERROR && !seeds->keep) {
-        cmd_explore_forget(dir);
+    if (result.verdict == XPL_FAIL && !is_stopped(explore)) {
+        xpl_shrink(explore, schedule, &result, name, dir, seeds->shrink_runs);
+    } else if (result.verdict != XPL_ERROR && !seeds->keep) {
+        xpl_forget(dir);
     }
-    cmd_explore_result_clear(&result);
+    xpl_result_clear(&result);
 }
 
 /* ---- All seeds ---------------------------------------------------------- */
 
-static uint64_t seed_at(const CmdExploreSeeds *seeds, uint64_t index)
+static uint64_t seed_at(const XplSeeds *seeds, uint64_t index)
 {
     return seeds->only ? g_array_index(seeds->only, uint64_t, index)
                        : seeds->from + index;
@@ -172,13 +171,13 @@ static uint64_t seed_at(const CmdExploreSeeds *seeds, uint64_t index)
 /* Takes the next seed that the report does not have. False if none is left. */
 static bool take(Work *work, uint64_t *ret_seed)
 {
-    const CmdExploreSeeds *seeds = work->seeds;
+    const XplSeeds *seeds = work->seeds;
     uint64_t count = seeds->only ? seeds->only->len : seeds->count;
     bool is_left;
 
     g_mutex_lock(&work->mutex);
     while (work->next < count &&
-           cmd_explore_report_has(seeds->report, seed_at(seeds, work->next))) {
+           xpl_report_has(seeds->report, seed_at(seeds, work->next))) {
         work->next++;
     }
     is_left = work->next < count && !work->error && !is_stopped(seeds->explore);
@@ -213,7 +212,7 @@ static sigset_t end_signals(void)
     return set;
 }
 
-void cmd_explore_hold_signals(void)
+void xpl_hold_signals(void)
 {
     const sigset_t set = end_signals();
 
@@ -221,7 +220,7 @@ void cmd_explore_hold_signals(void)
 }
 
 /* Tells the threads if the user wants to end. */
-static int watch_signals(CmdExplore *explore, const gint *running)
+static int watch_signals(XplExplore *explore, const gint *running)
 {
     const struct timespec turn = {.tv_nsec = 100000000};
     const sigset_t set = end_signals();
@@ -231,7 +230,8 @@ static int watch_signals(CmdExplore *explore, const gint *running)
         int signal = sigtimedwait(&set, NULL, &turn);
 
         if (signal > 0 && got == 0) {
-            fputs("farside cluster explore: ending the clusters\n", stderr);
+            img_tell(&explore->notes,
+                     "farside cluster explore: ending the clusters");
             got = signal;
             g_atomic_int_set(&explore->is_stopped, 1);
         }
@@ -255,8 +255,7 @@ static gpointer call_main(gpointer data)
     return NULL;
 }
 
-int cmd_explore_watched(CmdExplore *explore, void (*run)(void *owner),
-                        void *owner)
+int xpl_watched(XplExplore *explore, void (*run)(void *owner), void *owner)
 {
     Call call = {run, owner, 1};
     GThread *thread = g_thread_new("explore", call_main, &call);
@@ -266,7 +265,7 @@ int cmd_explore_watched(CmdExplore *explore, void (*run)(void *owner),
     return got;
 }
 
-int cmd_explore_seeds(CmdExploreSeeds *seeds, GError **error)
+int xpl_seeds(XplSeeds *seeds, GError **error)
 {
     Work work = {.seeds = seeds};
     g_autoptr(GPtrArray) threads = g_ptr_array_new();

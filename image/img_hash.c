@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd_cluster_log.h"
+#include "img_hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "clu_error.h"
 #include "clu_image.h"
 
-char *cmd_cluster_log_hash(const char *file, GError **error)
+char *img_hash_file(const char *file, GError **error)
 {
     g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
     g_autofree uint8_t *buffer = g_malloc(1 << 20);
@@ -34,7 +34,7 @@ char *cmd_cluster_log_hash(const char *file, GError **error)
 static bool add_hash(CluTimedScript *head, const char *name, const char *file,
                      GError **error)
 {
-    g_autofree char *hash = cmd_cluster_log_hash(file, error);
+    g_autofree char *hash = img_hash_file(file, error);
 
     if (hash) {
         clu_timed_script_add(head, name, hash);
@@ -105,8 +105,8 @@ static bool add_programs(CluTimedScript *head, const CluPaths *paths,
            add_objects(head, timed, "farside-timed.so", error);
 }
 
-char *cmd_cluster_log_programs(const CluPaths *paths, const char *timed,
-                               GError **error)
+static char *hash_programs(const CluPaths *paths, const char *timed,
+                           GError **error)
 {
     g_autoptr(CluTimedScript) head = clu_timed_script_new();
     g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
@@ -120,16 +120,77 @@ char *cmd_cluster_log_programs(const CluPaths *paths, const char *timed,
     return g_strdup(g_checksum_get_string(sum));
 }
 
-CluTimedScript *cmd_cluster_log_head(const CluPlan *plan, const CluPaths *paths,
-                                     const char *timed, char *const *sets,
-                                     GError **error)
+/* Adds the hash of @file to @sum. Hosts have the same file mostly, and images
+ * are large, so the hash is kept in @known. */
+static bool add_file(GChecksum *sum, GHashTable *known, const char *file,
+                     GError **error)
+{
+    const char *hash = g_hash_table_lookup(known, file);
+
+    if (!hash) {
+        char *made = img_hash_file(file, error);
+
+        if (!made) {
+            return false;
+        }
+        g_hash_table_insert(known, g_strdup(file), made);
+        hash = made;
+    }
+    g_checksum_update(sum, (const guchar *)hash, -1);
+    return true;
+}
+
+void img_hashes_clear(ImgHashes *hashes)
+{
+    g_clear_pointer(&hashes->programs, g_free);
+    g_clear_pointer(&hashes->kernels, g_free);
+    g_clear_pointer(&hashes->images, g_free);
+}
+
+bool img_hash(const CluPlan *plan, const ImgNotes *notes, ImgHashes *ret_hashes,
+              TopoErrors *errors, GError **error)
+{
+    g_autoptr(GChecksum) kernels = g_checksum_new(G_CHECKSUM_SHA256);
+    g_autoptr(GChecksum) images = g_checksum_new(G_CHECKSUM_SHA256);
+    g_autoptr(GHashTable) known =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
+    g_autofree char *programs = NULL;
+    g_autofree char *timed = NULL;
+    ImgFiles *files = img_find(plan, notes, errors, error);
+    bool is_good = files != NULL;
+
+    for (unsigned i = 0; is_good && i < plan->hosts->len; i++) {
+        is_good = add_file(kernels, known, files[i].kernel, error) &&
+                  add_file(images, known, files[i].initrd, error);
+    }
+    timed = is_good ? img_find_timed(error) : NULL;
+    if (timed) {
+        /* They are the same for all hosts. */
+        programs = hash_programs(
+            &(CluPaths){.qemu = files[0].qemu, .plugin = files[0].plugin},
+            timed, error);
+    }
+    is_good = programs != NULL;
+    if (is_good) {
+        ret_hashes->programs = g_steal_pointer(&programs);
+        ret_hashes->kernels = g_strdup(g_checksum_get_string(kernels));
+        ret_hashes->images = g_strdup(g_checksum_get_string(images));
+    }
+    img_files_free(files, plan->hosts->len);
+    return is_good;
+}
+
+/* ---- The head of a log ------------------------------------------------- */
+
+CluTimedScript *img_head(const CluPlan *plan, const CluPaths *paths,
+                         const char *timed, char *const *sets, GError **error)
 {
     g_autoptr(CluTimedScript) head = clu_timed_script_new();
     g_autofree char *file = realpath(plan->description->file, NULL);
 
-    clu_timed_script_add(head, CMD_CLUSTER_LOG_FILE, file ? file : "");
+    clu_timed_script_add(head, IMG_HEAD_FILE, file ? file : "");
     for (; sets && *sets; sets++) {
-        clu_timed_script_add(head, CMD_CLUSTER_LOG_SET, *sets);
+        clu_timed_script_add(head, IMG_HEAD_SET, *sets);
     }
     clu_timed_script_add(head, "hash-of-description", plan->description->hash);
     if (!add_programs(head, &paths[0], timed, error)) {
@@ -143,16 +204,16 @@ CluTimedScript *cmd_cluster_log_head(const CluPlan *plan, const CluPaths *paths,
     return g_steal_pointer(&head);
 }
 
-bool cmd_cluster_log_fits(const char *path, const CluTimedScript *its,
-                          const CluTimedScript *mine, GError **error)
+bool img_head_fits(const char *path, const CluTimedScript *its,
+                   const CluTimedScript *mine, GError **error)
 {
     for (unsigned i = 0; i < mine->names->len; i++) {
         const char *name = mine->names->pdata[i];
         const char *value = clu_timed_script_get(its, name);
 
         /* The changes belong to the hash of the description. */
-        if (strcmp(name, CMD_CLUSTER_LOG_SET) == 0 ||
-            strcmp(name, CMD_CLUSTER_LOG_FILE) == 0) {
+        if (strcmp(name, IMG_HEAD_SET) == 0 ||
+            strcmp(name, IMG_HEAD_FILE) == 0) {
             continue;
         }
         if (!value || strcmp(value, mine->values->pdata[i]) != 0) {

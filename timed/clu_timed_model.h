@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef CMD_CLUSTER_MODEL_H
-#define CMD_CLUSTER_MODEL_H
+#ifndef CLU_TIMED_MODEL_H
+#define CLU_TIMED_MODEL_H
 
 #include "clu_plan_types.h"
 
@@ -11,7 +11,7 @@
  * for them at @control (timed_control.h; -1: never). Returns only if it cannot
  * begin, with the reason in @error.
  */
-void cmd_cluster_model_run(const CluPlan *plan, int fd, int control,
-                           GError **error);
+void clu_timed_model_run(const CluPlan *plan, int fd, int control,
+                         GError **error);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd_cluster_model.h"
+#include "clu_timed_model.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "clu_branch.h"
 #include "clu_error.h"
 #include "clu_faults.h"
+#include "clu_fork.h"
 #include "clu_process.h"
 #include "exp_crossing.h"
 #include "timed_board.h"
@@ -274,7 +274,7 @@ static void go_on(Model *model, const TimedControlPacket *packet, int board)
     refusal =
         g_strdup_printf("no %s", error ? error->message : g_strerror(errno));
     timed_control_send(model->control, refusal, NULL, 0);
-    _exit(1);
+    clu_fork_end(1);
 }
 
 /* Here nothing has changed the board since this process has looked at it. */
@@ -287,10 +287,8 @@ static void make_branch(Model *model)
         int board = timed_board_copy(model->board);
         pid_t pid = -1;
 
-        /* Nobody waits for the process: its supervisor is another one. */
-        signal(SIGCHLD, SIG_IGN);
         if (packet->count == 1 && board >= 0) {
-            pid = fork();
+            pid = clu_fork(CLU_FORK_ORPHAN); /* its supervisor is another one */
         }
         if (pid == 0) {
             go_on(model, packet, board);
@@ -354,8 +352,8 @@ static void number(Model *model)
     }
 }
 
-void cmd_cluster_model_run(const CluPlan *plan, int fd, int control,
-                           GError **error)
+void clu_timed_model_run(const CluPlan *plan, int fd, int control,
+                         GError **error)
 {
     static const ExpCrossingsOps ops = {
         .arrived = on_arrived, .lost = on_lost, .accepted = on_accepted};

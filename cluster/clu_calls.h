@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLU_CALLS_H
+#define CLU_CALLS_H
+
+#include "clu_client.h"
+
+/* Requests to a supervisor whose answers are values. */
+
+/* The time within which the processes of a cluster must end. */
+#define CLU_CALLS_GONE_MS 20000
+
+/* What the supervisor reports of a host. */
+typedef struct CluHostReport {
+    char *state;        /* as clu_host_state_name() */
+    int64_t virtual_ns; /* -1 if the cluster is not timed */
+} CluHostReport;
+
+/* The hosts (of CluHostReport) in the order of the description, to be freed.
+ * NULL and @error if the supervisor does not answer. */
+GPtrArray *clu_calls_hosts(CluClient *client, GError **error);
+
+/*
+ * Waits at most @timeout_s until all hosts and links are up, with @mode, and
+ * fills in their status, as JSON, in @text. Returns an exit status as
+ * clu_client_run() does.
+ */
+int clu_calls_bring_up(CluClient *client, const CluClientMode *mode,
+                       unsigned timeout_s, GString *text, GError **error);
+
+/*
+ * Ends the cluster whose directory is @dir, even if its processes were stopped,
+ * and frees @client. Returns when all of them have ended, after ten seconds at
+ * most. Returns an exit status.
+ */
+int clu_calls_down(CluClient *client, const char *dir, GError **error);
+
+#endif
