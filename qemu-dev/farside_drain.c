@@ -5,6 +5,7 @@
 #include "block/block.h"
 #include "hw/pci/pci.h"
 #include "sysemu/reset.h"
+#include "farside_contain.h"
 #include "farside_drain.h"
 #include "farside_requester.h"
 
@@ -82,6 +83,7 @@ static void drain_before_write(void *opaque, hwaddr offset, uint64_t value,
 {
     if ((offset == REG_CC && !(value & 1)) || offset == REG_NSSR) {
         drain();
+        farside_contain_end(opaque);
     }
     registers_of_qemu->write(opaque, offset, value, size);
 }

@@ -8,6 +8,7 @@
 #include "qemu/timer.h"
 #include "block/aio.h"
 #include "farside_link.h"
+#include "farside_packet.h"
 #include "farside_time.h"
 #include "farside_turn.h"
 #include "wire/farside_socket.h"
@@ -29,13 +30,6 @@
 /* The most links of one machine */
 #define LINKS_MAX 256
 
-typedef struct {
-    size_t size;
-    unsigned file_count;
-    int files[FARSIDE_WIRE_FDS];
-    uint8_t bytes[] QEMU_ALIGNED(8); /* the head, then the body */
-} Packet;
-
 struct FarsideLink {
     char *path;
     bool listen;
@@ -52,9 +46,9 @@ struct FarsideLink {
     bool reading; /* the main loop reads from fd */
     bool writing; /* the main loop sends the messages in out */
     QEMUTimer *connect_timer;
-    GQueue out; /* the queue of messages to the peer, of Packet */
+    GQueue out; /* the queue of messages to the peer, of FarsidePacket */
     size_t out_bytes;
-    GQueue kept; /* of Packet: came to the port while the link was held */
+    GQueue kept; /* of FarsidePacket: came to the port while the link was held */
     QEMUBH *kept_bh;
     QLIST_ENTRY(FarsideLink) next;
 };
@@ -94,55 +88,8 @@ void farside_link_hold(FarsideLink *link, bool hold)
     }
 }
 
-/* Packets */
-
-static void packet_free(Packet *p)
-{
-    unsigned i;
-
-    for (i = 0; i < p->file_count; i++) {
-        close(p->files[i]);
-    }
-    g_free(p);
-}
-
-static Packet *packet_new(unsigned type, const struct iovec *pieces,
-                          unsigned count)
-{
-    size_t length = iov_size(pieces, count);
-    struct farside_wire_head head = {
-        .magic = FARSIDE_WIRE_MAGIC,
-        .version = FARSIDE_WIRE_VERSION,
-        .type = type,
-        .length = length,
-    };
-    Packet *p = g_malloc(sizeof(*p) + sizeof(head) + length);
-
-    p->size = sizeof(head) + length;
-    g_assert(p->size <= FARSIDE_WIRE_MAX);
-    p->file_count = 0;
-    memcpy(p->bytes, &head, sizeof(head));
-    iov_to_buf(pieces, count, 0, p->bytes + sizeof(head), length);
-    return p;
-}
-
-/* Adds copies of the files. False if this process has too many open files. */
-static bool packet_add_files(Packet *p, const int *files, unsigned count)
-{
-    int fd;
-
-    while (p->file_count < count) {
-        fd = fcntl(files[p->file_count], F_DUPFD_CLOEXEC, 0);
-        if (fd < 0) {
-            return false;
-        }
-        p->files[p->file_count++] = fd;
-    }
-    return true;
-}
-
 /* Returns 1 if sent, 0 if the peer does not read now, -1 if it is gone. */
-static int packet_send(FarsideLink *link, const Packet *p)
+static int packet_send(FarsideLink *link, const FarsidePacket *p)
 {
     if (link->port) {
         farside_time()->send(link->port, p->bytes, p->size);
@@ -159,7 +106,7 @@ static int packet_send(FarsideLink *link, const Packet *p)
 
 static void connection_close(FarsideLink *link)
 {
-    Packet *p;
+    FarsidePacket *p;
 
     if (link->fd < 0) {
         return;
@@ -170,11 +117,11 @@ static void connection_close(FarsideLink *link)
     link->reading = false;
     link->writing = false;
     while ((p = g_queue_pop_head(&link->out))) {
-        packet_free(p);
+        farside_packet_free(p);
     }
     link->out_bytes = 0;
     while ((p = g_queue_pop_head(&link->kept))) {
-        packet_free(p);
+        farside_packet_free(p);
     }
 }
 
@@ -230,7 +177,7 @@ static void drop(FarsideLink *link, const char *reason)
 /* Sending */
 
 /* Takes ownership of @p. False if the connection is gone. */
-static bool post(FarsideLink *link, Packet *p)
+static bool post(FarsideLink *link, FarsidePacket *p)
 {
     int r = 0;
 
@@ -243,7 +190,7 @@ static bool post(FarsideLink *link, Packet *p)
         set_handlers(link);
         return true;
     }
-    packet_free(p);
+    farside_packet_free(p);
     return r > 0;
 }
 
@@ -252,7 +199,7 @@ void farside_link_send(FarsideLink *link, unsigned type,
                        const int *files, unsigned file_count)
 {
     const char *reason = NULL;
-    Packet *p;
+    FarsidePacket *p;
 
     if (!link->established || link->lost) {
         return;
@@ -260,9 +207,9 @@ void farside_link_send(FarsideLink *link, unsigned type,
     if (link->out_bytes >= QUEUE_BYTES_MAX) {
         reason = "the peer does not read its messages";
     } else {
-        p = packet_new(type, pieces, count);
-        if (!packet_add_files(p, files, file_count)) {
-            packet_free(p);
+        p = farside_packet_new(type, pieces, count);
+        if (!farside_packet_add_files(p, files, file_count)) {
+            farside_packet_free(p);
             reason = "this QEMU has too many open files";
         } else if (post(link, p)) {
             return;
@@ -274,7 +221,7 @@ void farside_link_send(FarsideLink *link, unsigned type,
 
 void *farside_link_peek_last(FarsideLink *link, unsigned type)
 {
-    Packet *p = g_queue_peek_tail(&link->out);
+    FarsidePacket *p = g_queue_peek_tail(&link->out);
     struct farside_wire_head *head = p ? (void *)p->bytes : NULL;
 
     return head && head->type == type ? head + 1 : NULL;
@@ -287,7 +234,7 @@ bool farside_link_is_full(const FarsideLink *link)
 
 static void send_queue(FarsideLink *link)
 {
-    Packet *p;
+    FarsidePacket *p;
     int r;
 
     while (link->fd >= 0 && (p = g_queue_peek_head(&link->out))) {
@@ -300,7 +247,7 @@ static void send_queue(FarsideLink *link)
             return;
         }
         link->out_bytes -= p->size;
-        packet_free(g_queue_pop_head(&link->out));
+        farside_packet_free(g_queue_pop_head(&link->out));
         if (link->established) {
             link->ops->drained(link->opaque);
         }
@@ -323,7 +270,7 @@ static void open_connection(FarsideLink *link, int fd)
     link->ops->introduce(link->opaque, &hello);
     link->fd = fd;
     set_handlers(link);
-    if (!post(link, packet_new(FARSIDE_WIRE_HELLO, &piece, 1))) {
+    if (!post(link, farside_packet_new(FARSIDE_WIRE_HELLO, &piece, 1))) {
         drop(link, NULL);
     }
 }
@@ -658,11 +605,11 @@ static void port_take(FarsideLink *link, const void *packet, size_t size)
 static void port_go_on(void *opaque)
 {
     FarsideLink *link = opaque;
-    Packet *p;
+    FarsidePacket *p;
 
     while (!link->held && (p = g_queue_pop_head(&link->kept))) {
         port_take(link, p->bytes, p->size);
-        packet_free(p);
+        farside_packet_free(p);
     }
 }
 
@@ -676,16 +623,13 @@ static AddressSpace *port_bus(void *opaque)
 static void port_receive(void *opaque, const void *packet, size_t size)
 {
     FarsideLink *link = opaque;
-    Packet *p;
+    FarsidePacket *p;
 
     if (size == 0 || (!link->held && g_queue_is_empty(&link->kept))) {
         port_take(link, packet, size);
         return;
     }
-    p = g_malloc(sizeof(*p) + size);
-    p->size = size;
-    p->file_count = 0;
-    memcpy(p->bytes, packet, size);
+    p = farside_packet_copy(packet, size);
     g_queue_push_tail(&link->kept, p);
 }
 

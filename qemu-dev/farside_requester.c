@@ -78,6 +78,11 @@ void farside_requester_hold_all(bool hold)
     held = hold;
 }
 
+bool farside_requester_is_held(void)
+{
+    return held;
+}
+
 /* False if the access must not cross another link. */
 static bool may_cross(FarsideRequester *s, uint64_t address)
 {

@@ -32,6 +32,7 @@ unsigned farside_requester_set_hops(unsigned hops);
  * While @hold is true, nothing crosses any link: each request fails at once.
  */
 void farside_requester_hold_all(bool hold);
+bool farside_requester_is_held(void);
 /*
  * Requests to the peer, for an access of up to 8 bytes at @near. A read that
  * fails returns false, and *@ret_value is all ones; a write that fails is

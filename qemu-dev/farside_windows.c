@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "qemu/osdep.h"
-#include <sys/mman.h>
-#include "qemu/error-report.h"
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
-#include "qemu/memfd.h"
 #include "qemu/rcu.h"
 #include "qemu/timer.h"
-#include "qemu/units.h"
 #include "qapi/error.h"
 #include "exec/address-spaces.h"
 #include "exec/cpu-common.h"
 #include "hw/core/cpu.h"
 #include "sysemu/tcg.h"
+#include "farside_contain.h"
 #include "farside_fetch.h"
 #include "farside_mirror.h"
 #include "farside_origin.h"
+#include "farside_peer_ram.h"
 #include "farside_time.h"
 #include "farside_turn.h"
 #include "farside_windows.h"
 
 #define TYPE_FARSIDE_NTB_WINDOW "farside-switchtec-window"
-#define TYPE_FARSIDE_NTB_PEER_RAM "farside-switchtec-peer-ram"
-OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtbPeerRam, FARSIDE_NTB_PEER_RAM)
 
 /* Addresses for the forwarding regions, above all that a CPU can address */
 #define FORWARD_BASE (1ull << 54)
@@ -30,33 +26,6 @@ OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtbPeerRam, FARSIDE_NTB_PEER_RAM)
 #define FORWARD_SLOTS 512
 
 #define PAGE_MASK_4K 0xfffull
-
-/*
- * The most bytes of RAM that this process maps of one peer, and of all peers.
- * RAM that a peer replaces stays mapped until the end of an RCU grace period.
- * QEMU's bitmaps take 100 MiB for each TiB of such RAM.
- */
-#define PEER_RAM_MAX (1 * TiB)
-#define PEER_RAM_MAPPED_MAX (2 * PEER_RAM_MAX)
-
-/*
- * A region of the peer's memory. It is a separate object, because a flat view
- * of the address space may use it until the end of an RCU grace period.
- */
-struct FarsideNtbPeerRam {
-    Object parent_obj;
-    MemoryRegion mr;
-    uint64_t address;
-    uint64_t size;
-    uint64_t offset;    /* in the file of mr */
-    uint32_t idle_refs; /* references while no device has mapped any of it */
-};
-
-/*
- * Bytes mapped by all devices. Accesses are atomic, because the last reference
- * to a region may be dropped without the big lock.
- */
-static uint64_t peer_ram_mapped;
 
 /* The translation of all windows; replaced as a whole, read under RCU. */
 typedef struct {
@@ -104,11 +73,7 @@ struct FarsideWindows {
     bool write_through;   /* each forwarded write waits for the peer */
     bool behind;          /* a device's write may still be on its way */
 
-    /* The peer's RAM */
-    MemoryRegion peer_memory;
-    AddressSpace peer_as;
-    FarsideNtbPeerRam *peer_ram[FARSIDE_WIRE_FDS];
-    unsigned peer_ram_count;
+    FarsidePeerRam *ram;
     bool peer_translates;
     FarsideMirror *mirror;
 };
@@ -201,7 +166,7 @@ static void translate_mirrored(Window *w, const Map *map, uint64_t target,
         }
         s->behind = false;
     }
-    entry->target_as = &w->windows->peer_as;
+    entry->target_as = farside_peer_ram_space(w->windows->ram);
     entry->translated_addr = page;
     entry->perm = perm;
 }
@@ -250,7 +215,7 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
             break;
         }
     }
-    entry.target_as = &w->windows->peer_as;
+    entry.target_as = farside_peer_ram_space(w->windows->ram);
     entry.iova = page & ~mask;
     entry.translated_addr = target & ~mask;
     entry.addr_mask = mask;
@@ -368,21 +333,27 @@ static bool window_read(Window *w, const FarsideNear *near, unsigned size,
 /*
  * A read without a good completion is all ones for a CPU (PCIe 5.0 s2.3.2). A
  * device learns that it has failed: one that took ones for the entries of its
- * queue would act on them.
+ * queue would act on them. One that does not look is contained.
  */
 static MemTxResult forward_read(void *opaque, hwaddr offset, uint64_t *value,
                                 unsigned size, MemTxAttrs attrs)
 {
     Window *w = opaque;
+    uint16_t own = pci_requester_id(w->windows->pci);
     FarsideNear near = near_of(w, offset, attrs);
 
     if (near.is_cpu) {
         farside_wait_yield();
     }
-    if (!window_read(w, &near, size, value) && !near.is_cpu) {
-        return MEMTX_DECODE_ERROR;
+    if (window_read(w, &near, size, value) || near.is_cpu) {
+        return MEMTX_OK;
     }
-    return MEMTX_OK;
+    /* In virtual time the drive's data have a way of their own, with errors. */
+    if (near.is_device && !farside_time() && !farside_requester_is_held()) {
+        farside_contain(near.requester_id, near.requester_id != own,
+                        FARSIDE_NTB_WINDOW_BAR(w->index), offset);
+    }
+    return MEMTX_DECODE_ERROR;
 }
 
 /* A posted request: nobody learns that it was dropped. */
@@ -490,11 +461,11 @@ void farside_windows_update(FarsideWindows *s)
     map->peer = farside_config_peer(s->config);
     memcpy(map->lut, block->lut, sizeof(map->lut));
     memcpy(map->req_id, block->req_id, sizeof(map->req_id));
-    for (i = 0; i < s->peer_ram_count; i++) {
-        map->ram[i].address = s->peer_ram[i]->address;
-        map->ram[i].size = s->peer_ram[i]->size;
+    map->ram_count = farside_peer_ram_count(s->ram);
+    for (i = 0; i < map->ram_count; i++) {
+        farside_peer_ram_range(s->ram, i, &map->ram[i].address,
+                               &map->ram[i].size);
     }
-    map->ram_count = s->peer_ram_count;
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         bar = &block->bar[FARSIDE_NTB_WINDOW_BAR(i)];
         if (bar->ctl & SWITCHTEC_BAR_LUT_EN) {
@@ -544,29 +515,12 @@ typedef struct {
     QEMUTimer *timer; /* NULL: no device had mapped anything */
 } Flush;
 
-/*
- * True if a device has mapped some of the peer's RAM for a transfer: then it
- * looks up no window any more.
- */
-static bool is_in_use(const FarsideWindows *s)
-{
-    unsigned i;
-
-    for (i = 0; i < s->peer_ram_count; i++) {
-        if (qatomic_read(&OBJECT(s->peer_ram[i])->ref) >
-            s->peer_ram[i]->idle_refs) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Transfers that began before the change end first, but nobody waits long. */
 static void flush_finish(void *opaque)
 {
     Flush *f = opaque;
 
-    if (is_in_use(f->windows) && farside_time_now() < f->deadline) {
+    if (farside_peer_ram_is_in_use(f->windows->ram) && farside_time_now() < f->deadline) {
         if (!f->timer) {
             f->timer = timer_new_ms(QEMU_CLOCK_REALTIME, flush_finish, f);
         }
@@ -646,142 +600,14 @@ void farside_windows_trace_changed(FarsideWindows *s)
 
 /* The peer's RAM */
 
-/*
- * Takes the RAM out of the address space. A device that has mapped some of it
- * keeps its pointer, but what it writes from now on does not reach the peer.
- */
-static void peer_ram_remove(FarsideWindows *s, FarsideNtbPeerRam *ram)
-{
-    memory_region_del_subregion(&s->peer_memory, &ram->mr);
-    if (mmap(memory_region_get_ram_ptr(&ram->mr), ram->size,
-             PROT_READ | PROT_WRITE,
-             MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-             0) == MAP_FAILED) {
-        warn_report_once("%s: cannot take the peer's memory from devices that "
-                         "use it: %s",
-                         TYPE_FARSIDE_NTB, strerror(errno));
-    }
-    object_unref(OBJECT(ram));
-}
-
 void farside_windows_forget_ram(FarsideWindows *s)
 {
-    unsigned i, count = s->peer_ram_count;
-
-    s->peer_ram_count = 0;
+    farside_peer_ram_hide(s->ram);
     s->peer_translates = false;
     farside_windows_update(s);
     farside_mirror_clear(s->mirror);
     farside_fetch_forget(s->fetch);
-    for (i = 0; i < count; i++) {
-        peer_ram_remove(s, s->peer_ram[i]);
-        s->peer_ram[i] = NULL;
-    }
-}
-
-/*
- * True if the owner cannot shrink the file below this range. An access behind
- * the end of a file raises SIGBUS.
- */
-static bool file_is_safe(int fd, uint64_t offset, uint64_t size)
-{
-    int seals = fcntl(fd, F_GET_SEALS);
-    struct stat st;
-
-    return seals >= 0 && (seals & F_SEAL_SHRINK) && fstat(fd, &st) == 0 &&
-           st.st_size >= 0 && (uint64_t)st.st_size >= offset &&
-           (uint64_t)st.st_size - offset >= size;
-}
-
-static bool ram_message_is_sane(const struct farside_wire_ram *m,
-                                unsigned fd_count)
-{
-    uint64_t mask = qemu_real_host_page_size() - 1;
-    uint64_t total = 0;
-    unsigned i, j;
-
-    if (m->count > FARSIDE_WIRE_FDS || m->count != fd_count) {
-        return false;
-    }
-    for (i = 0; i < m->count; i++) {
-        const struct farside_wire_ram_region *r = &m->region[i];
-
-        if (((r->address | r->size | r->offset) & mask) || r->size == 0 ||
-            r->size > PEER_RAM_MAX || r->address > (1ull << 52) ||
-            r->offset > (1ull << 52)) {
-            return false;
-        }
-        total += r->size;
-        for (j = 0; j < i; j++) {
-            if (r->address < m->region[j].address + m->region[j].size &&
-                m->region[j].address < r->address + r->size) {
-                return false;
-            }
-        }
-    }
-    return total <= PEER_RAM_MAX;
-}
-
-/* Takes ownership of @fd. */
-static void peer_ram_add(FarsideWindows *s,
-                         const struct farside_wire_ram_region *region, int fd)
-{
-    FarsideNtbPeerRam *ram;
-    Error *err = NULL;
-
-    if (!file_is_safe(fd, region->offset, region->size)) {
-        warn_report_once("%s: the peer's memory is not in a memfd with "
-                         "F_SEAL_SHRINK, so every access to it is a message, "
-                         "which is slow",
-                         TYPE_FARSIDE_NTB);
-        close(fd);
-        return;
-    }
-    if (region->size > PEER_RAM_MAPPED_MAX - qatomic_read(&peer_ram_mapped)) {
-        warn_report_once("%s: the peers have more memory than can be mapped, "
-                         "so every access to the rest is a message, which is "
-                         "slow",
-                         TYPE_FARSIDE_NTB);
-        close(fd);
-        return;
-    }
-    ram = FARSIDE_NTB_PEER_RAM(object_new(TYPE_FARSIDE_NTB_PEER_RAM));
-    ram->address = region->address;
-    ram->size = region->size;
-    ram->offset = region->offset;
-    qatomic_add(&peer_ram_mapped, ram->size);
-    memory_region_init_ram_from_fd(&ram->mr, OBJECT(ram), "farside-peer-ram",
-                                   region->size, RAM_SHARED, fd, region->offset,
-                                   &err);
-    if (err) {
-        warn_report_err(err);
-        object_unref(OBJECT(ram));
-        close(fd);
-        return;
-    }
-    memory_region_add_subregion(&s->peer_memory, ram->address, &ram->mr);
-    s->peer_ram[s->peer_ram_count++] = ram;
-}
-
-/* Takes ownership of @files. */
-static void peer_ram_take(FarsideWindows *s, const struct farside_wire_ram *ram,
-                          const int *files)
-{
-    unsigned i;
-
-    memory_region_transaction_begin();
-    for (i = 0; i < ram->count; i++) {
-        peer_ram_add(s, &ram->region[i], files[i]);
-    }
-    memory_region_transaction_commit();
-    for (i = 0; i < s->peer_ram_count; i++) {
-        s->peer_ram[i]->idle_refs = OBJECT(s->peer_ram[i])->ref;
-    }
-}
-
-static void peer_ram_finalize(Object *obj)
-{
-    qatomic_sub(&peer_ram_mapped, FARSIDE_NTB_PEER_RAM(obj)->size);
+    farside_peer_ram_remove(s->ram);
 }
 
 bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m)
@@ -789,11 +615,11 @@ bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m)
     const struct farside_wire_ram *ram = m->body;
     unsigned i;
 
-    if (!ram_message_is_sane(ram, m->file_count)) {
+    if (!farside_peer_ram_is_sane(ram, m->file_count)) {
         return false;
     }
     farside_windows_forget_ram(s);
-    peer_ram_take(s, ram, m->files);
+    farside_peer_ram_take(s->ram, ram, m->files);
     for (i = 0; i < ram->count; i++) {
         m->files[i] = -1;
     }
@@ -804,25 +630,9 @@ bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m)
 
 void farside_windows_peer_reset(FarsideWindows *s)
 {
-    struct farside_wire_ram ram = {.count = s->peer_ram_count};
-    int files[FARSIDE_WIRE_FDS];
-    unsigned i;
-
-    for (i = 0; i < ram.count; i++) {
-        ram.region[i] = (struct farside_wire_ram_region) {
-            .address = s->peer_ram[i]->address,
-            .size = s->peer_ram[i]->size,
-            .offset = s->peer_ram[i]->offset,
-        };
-        files[i] = fcntl(memory_region_get_fd(&s->peer_ram[i]->mr),
-                         F_DUPFD_CLOEXEC, 0);
-    }
-    s->peer_ram_count = 0;
+    farside_peer_ram_hide(s->ram);
     farside_windows_update(s);
-    for (i = 0; i < ram.count; i++) {
-        peer_ram_remove(s, s->peer_ram[i]);
-    }
-    peer_ram_take(s, &ram, files);
+    farside_peer_ram_renew(s->ram);
     farside_windows_update(s);
 }
 
@@ -882,8 +692,7 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
     s->mirror = farside_mirror_new();
     s->fetch = farside_fetch_new(requester);
     farside_turn_add_user();
-    memory_region_init(&s->peer_memory, OBJECT(pci), "farside-peer-memory",
-                       UINT64_MAX);
+    s->ram = farside_peer_ram_new(OBJECT(pci));
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         w = &s->window[i];
         w->windows = s;
@@ -902,7 +711,7 @@ bool farside_windows_start(FarsideWindows *s, Error **errp)
 {
     unsigned i;
 
-    address_space_init(&s->peer_as, &s->peer_memory, "farside-peer-memory");
+    farside_peer_ram_start(s->ram);
     if (farside_time()) {
         farside_time()->set_windows(&time_windows);
     }
@@ -932,7 +741,7 @@ void farside_windows_stop(FarsideWindows *s)
         g_free_rcu(s->map, rcu);
         s->map = NULL;
     }
-    address_space_destroy(&s->peer_as);
+    farside_peer_ram_stop(s->ram);
 }
 
 void farside_windows_free(FarsideWindows *s)
@@ -940,6 +749,7 @@ void farside_windows_free(FarsideWindows *s)
     if (s) {
         farside_mirror_free(s->mirror);
         farside_fetch_free(s->fetch);
+        farside_peer_ram_free(s->ram);
         farside_turn_remove_user();
     }
     g_free(s);
@@ -961,15 +771,8 @@ static const TypeInfo window_info = {
     .class_init = window_class_init,
 };
 
-static const TypeInfo peer_ram_info = {
-    .name = TYPE_FARSIDE_NTB_PEER_RAM,
-    .parent = TYPE_OBJECT,
-    .instance_size = sizeof(FarsideNtbPeerRam),
-    .instance_finalize = peer_ram_finalize,
-};
-
 void farside_windows_register_types(void)
 {
     type_register_static(&window_info);
-    type_register_static(&peer_ram_info);
+    farside_peer_ram_register_type();
 }

@@ -16,6 +16,8 @@
 /* Others act on a machine that has no limit only at multiples of this time. */
 #define TIMED_BARRIER_NS 1000000
 #define TIMED_BLOCKING   4
+/* The longest real time in which a machine that waits looks at nothing else */
+#define TIMED_WAIT_MS 100
 
 typedef struct TimedOptions {
     TimedBoard *board;            /* NULL: a machine without links */
@@ -61,7 +63,7 @@ bool timed_clock_is_running(void);
 /* timed_gate.c: the big lock between slices. */
 
 /* Makes this thread, the CPU's, the one that the gate keeps others out of. */
-void timed_gate_init(const TimedOptions *options);
+void timed_gate_init(void);
 /* True if the CPU has accessed a device since the last take. */
 bool timed_gate_has_access(void);
 bool timed_gate_take_access(void);
@@ -72,6 +74,14 @@ bool timed_gate_has_waiters(void);
  * the gate again. The caller holds the lock, and holds it again afterwards.
  */
 void timed_gate_pass(void);
+/*
+ * To be called by the CPU's thread, with the lock, again and again while it
+ * waits for another process and nothing happens: @tries times up to now, each
+ * TIMED_WAIT_MS after the last. It may be in the middle of an access. The other
+ * process may have been stopped, so this lets the main loop answer monitors,
+ * and end QEMU. The guest gets no input then: real time would decide when.
+ */
+void timed_gate_wait_in_vain(unsigned tries);
 /* Leaves the gate open, until timed_gate_pass(), while the CPU is stopped. */
 void timed_gate_open(void);
 /*
@@ -81,8 +91,19 @@ void timed_gate_open(void);
 void timed_gate_turn(void);
 /* In a branch: the gate is open, and nobody waits. */
 void timed_gate_renew(void);
+
+/* timed_line.c: the sockets to the guest, options->blocking. */
+
+void timed_line_init(const TimedOptions *options);
+/* A write waits from now on. Called when all character devices exist. */
+void timed_line_block(void);
 /* The bytes of input that the guest has not taken. */
-size_t timed_gate_input(void);
+size_t timed_line_input(void);
+/* The main loop reads next as much as the guest takes now. */
+void timed_line_look_again(void);
+/* While they are held the main loop reads nothing. The caller holds the big
+ * lock. */
+void timed_line_hold(bool hold);
 
 /* timed_link.c: messages of other machines. The caller holds the big lock. */
 

@@ -6,15 +6,16 @@
  * change of the memory map, falls into the middle of a slice.
  */
 #include "timed.h"
-#include <sys/ioctl.h>
-#include "chardev/char-socket.h"
 #include "hw/core/cpu.h"
 #include "qemu/main-loop.h"
 #include "qemu/thread.h"
+#include "sysemu/runstate.h"
 #include "block/aio.h"
 
 /* Turns of the main loop in which it acts on all that had come in before. */
 #define TURNS 3
+/* Waits in vain after which a monitor is answered: one second */
+#define PATIENCE 10
 
 static struct {
     pthread_mutex_t lock;
@@ -31,7 +32,6 @@ static struct {
 };
 
 static __thread bool is_vcpu;
-static const TimedOptions *options;
 static bool has_accessed;
 
 /*
@@ -74,9 +74,8 @@ static void gate_lock(QemuMutex *mutex, const char *file, int line)
     pthread_mutex_unlock(&gate.lock);
 }
 
-void timed_gate_init(const TimedOptions *from)
+void timed_gate_init(void)
 {
-    options = from;
     is_vcpu = true;
     qatomic_set(&qemu_bql_mutex_lock_func, gate_lock);
 }
@@ -144,19 +143,6 @@ static void turn(void)
     }
 }
 
-size_t timed_gate_input(void)
-{
-    size_t bytes = 0;
-    int i, unread;
-
-    for (i = 0; i < TIMED_BLOCKING && options->blocking[i]; i++) {
-        if (ioctl(options->blocking[i], FIONREAD, &unread) == 0) {
-            bytes += unread;
-        }
-    }
-    return bytes;
-}
-
 /*
  * In each turn the main loop takes a part of the input, and it may come round
  * more often than it was asked to. So it goes on until the guest takes no more:
@@ -166,44 +152,37 @@ size_t timed_gate_input(void)
  */
 static void settle(void)
 {
-    size_t before, left = timed_gate_input();
+    size_t before, left = timed_line_input();
 
     do {
         before = left;
         turn();
-        left = timed_gate_input();
+        left = timed_line_input();
     } while (left != before && !current_cpu->stop);
-}
-
-/*
- * A socket remembers how much the guest took when the main loop last came
- * round. The first piece that it reads now would have that size in some runs.
- */
-static int look_again(Object *object, void *opaque)
-{
-    SocketChardev *socket = (SocketChardev *)object_dynamic_cast(
-        object, TYPE_CHARDEV_SOCKET);
-    int i;
-
-    /* The others are monitors: the supervisor waits for their answers. */
-    for (i = 0; i < TIMED_BLOCKING && options->blocking[i]; i++) {
-        if (socket && socket->sioc &&
-            socket->sioc->fd == options->blocking[i]) {
-            socket->max_size = qemu_chr_be_can_write(CHARDEV(socket));
-        }
-    }
-    return 0;
 }
 
 void timed_gate_turn(void)
 {
-    object_child_foreach(object_resolve_path("/chardevs", NULL), look_again,
-                         NULL);
+    timed_line_look_again();
     timed_gate_open();
     qemu_mutex_unlock_iothread();
     settle();
     qemu_mutex_lock_iothread();
     timed_gate_pass();
+}
+
+void timed_gate_wait_in_vain(unsigned tries)
+{
+    ShutdownCause cause = qemu_shutdown_requested_get();
+
+    if (cause == SHUTDOWN_CAUSE_HOST_SIGNAL ||
+        cause == SHUTDOWN_CAUSE_HOST_QMP_QUIT) {
+        timed_gate_pass();
+    } else if (tries >= PATIENCE && timed_gate_has_waiters()) {
+        timed_line_hold(true);
+        timed_gate_pass();
+        timed_line_hold(false);
+    }
 }
 
 void timed_gate_renew(void)

@@ -19,17 +19,7 @@
 #include "farside_time.h"
 #include "wire/farside_wire.h"
 
-/*
- * One wait for the other machines. After PATIENCE of them without any progress
- * one of them may have been stopped, and the machine answers its monitor,
- * although no barrier is reached. If there is input for the guest, which the
- * main loop would give to it, that must not be before the machines have long
- * stood still.
- */
-#define WAIT_MS       100
-#define PATIENCE      10
-#define PATIENCE_LONG 600
-#define ROOM_US       10 /* between two looks for room in a ring */
+#define ROOM_US 10 /* between two looks for room in a ring */
 /* Bytes that one peer may have on the way to this machine */
 #define INBOUND_MAX (256u << 20)
 /* The bytes of a packet that may be looked at before its size is checked */
@@ -130,41 +120,18 @@ static void pull(void)
     check_board();
 }
 
-static bool is_ending(void)
-{
-    ShutdownCause cause = qemu_shutdown_requested_get();
-
-    return cause == SHUTDOWN_CAUSE_HOST_SIGNAL ||
-           cause == SHUTDOWN_CAUSE_HOST_QMP_QUIT;
-}
-
-/*
- * To be called again and again while this machine waits and nothing happens,
- * @tries times up to now, WAIT_MS after one another. It may be in the middle of
- * an access.
- */
-static void let_monitor_act(unsigned tries)
-{
-    bool is_due = tries >= PATIENCE_LONG ||
-                  (tries >= PATIENCE && timed_gate_input() == 0);
-
-    if (is_ending() || (is_due && timed_gate_has_waiters())) {
-        timed_gate_pass();
-    }
-}
-
 /*
  * The peer makes room at the end of its slice, and the model at once; but not
  * if it was stopped. @looks counts the calls.
  */
 static void wait_for_room(unsigned *looks)
 {
-    const unsigned looks_of_try = WAIT_MS * 1000 / ROOM_US;
+    const unsigned looks_of_try = TIMED_WAIT_MS * 1000 / ROOM_US;
 
     pull();
     g_usleep(ROOM_US);
     if (++*looks % looks_of_try == 0) {
-        let_monitor_act(*looks / looks_of_try);
+        timed_gate_wait_in_vain(*looks / looks_of_try);
     }
 }
 
@@ -410,11 +377,12 @@ static void wait_once(int64_t want, unsigned *tries)
 {
     int64_t before = links.horizon;
 
-    links.horizon = timed_board_wait(links.board, want, links.spins, WAIT_MS);
+    links.horizon =
+        timed_board_wait(links.board, want, links.spins, TIMED_WAIT_MS);
     check_board();
     *tries = links.horizon == before ? *tries + 1 : 0;
     if (*tries > 0) {
-        let_monitor_act(*tries);
+        timed_gate_wait_in_vain(*tries);
     }
 }
 
@@ -501,6 +469,7 @@ bool timed_link_stand(int64_t now)
 {
     int64_t limit =
         links.board ? timed_board_limit(links.board) : TIMED_BOARD_NEVER;
+    unsigned tries;
     uint32_t round;
 
     if (limit > now) {
@@ -508,27 +477,31 @@ bool timed_link_stand(int64_t now)
     }
     report(now, now);
     do {
+        tries = 0;
         round = timed_board_round(links.board);
         /*
          * Others act only in here. Between two rounds the supervisor writes
          * what it has for this machine; QEMU then finds all of it at once.
          * Without a new round there is only what the guest has left unread.
          */
-        if (round != links.round || timed_gate_input() > 0) {
+        if (round != links.round || timed_line_input() > 0) {
             timed_gate_turn();
             links.round = round;
         } else if (timed_gate_has_waiters()) {
             timed_gate_pass();
         }
         do {
-            limit = timed_board_stand(links.board, now, round, WAIT_MS);
+            limit = timed_board_stand(links.board, now, round, TIMED_WAIT_MS);
             check_board();
+            /* The supervisor begins rounds, unless it was stopped, or waits
+             * for a machine that was. */
+            timed_gate_wait_in_vain(tries++);
         } while (limit <= now && timed_board_round(links.board) == round &&
                  !is_stopping());
     } while (limit <= now && !is_stopping());
     tell_departures();
     links.report_by = 0;
-    timed_steps_add("input %zu", timed_gate_input());
+    timed_steps_add("input %zu", timed_line_input());
     timed_steps_add_cpu("stand");
     timed_steps_flush();
     return true;
@@ -626,16 +599,17 @@ static void time_set_up(void *opaque, bool up)
  */
 static void stand_nested(int64_t now)
 {
+    uint32_t round = timed_board_round(links.board), before;
+    unsigned tries = 0;
+
     report(now, now);
     timed_board_set_busy(links.board, true);
-    while (timed_board_stand(links.board, now, timed_board_round(links.board),
-                             WAIT_MS) <= now) {
+    while (timed_board_stand(links.board, now, round, TIMED_WAIT_MS) <= now) {
         check_board();
-        /*
-         * A machine that stands waits for the supervisor, and no longer for
-         * others: only its end cannot wait.
-         */
-        let_monitor_act(0);
+        before = round;
+        round = timed_board_round(links.board);
+        tries = round == before ? tries + 1 : 0;
+        timed_gate_wait_in_vain(tries);
     }
     timed_board_set_busy(links.board, false);
     tell_departures();

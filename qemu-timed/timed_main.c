@@ -39,22 +39,9 @@ static TimedOptions options = {
 
 static char *monitor; /* ID of its character device; NULL: none */
 
-/*
- * QEMU gives up a character if the reader is slow, and tries again when it
- * likes. The guest sees that. So a write blocks, in real time.
- */
-static void block_all(Notifier *notifier, void *data)
+static void block_lines(Notifier *notifier, void *data)
 {
-    int i, fd, flags;
-
-    for (i = 0; i < TIMED_BLOCKING && options.blocking[i]; i++) {
-        fd = options.blocking[i];
-        flags = fcntl(fd, F_GETFL);
-        if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0) {
-            error_report("virtual time: block=%d: %s", fd, strerror(errno));
-            exit(1);
-        }
-    }
+    timed_line_block();
 }
 
 /*
@@ -167,7 +154,7 @@ bool farside_module_options(int argc, char **argv)
 
 void farside_timed_register(void)
 {
-    static Notifier ready = {.notify = block_all};
+    static Notifier ready = {.notify = block_lines};
     static Notifier monitored = {.notify = make_monitor};
 
     if (options.blocking[0]) {
@@ -177,6 +164,7 @@ void farside_timed_register(void)
         qemu_add_machine_init_done_notifier(&monitored);
     }
     timed_clock_advance(options.start_ns);
+    timed_line_init(&options);
     timed_link_init(&options);
     timed_fault_init(&options);
     timed_drive_init();

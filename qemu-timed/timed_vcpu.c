@@ -194,7 +194,7 @@ static void take_cpu(CPUState *cpu)
     cpu->thread_id = qemu_get_thread_id();
     current_cpu = cpu;
     qemu_guest_random_seed_thread_part2(cpu->random_seed);
-    timed_gate_init(options);
+    timed_gate_init();
 }
 
 static void run(CPUState *cpu)

@@ -189,6 +189,27 @@ START_TEST(a_peer_that_skips_does_not_keep_qemu)
 }
 END_TEST
 
+/*
+ * A piece of the data of a write is missing. QEMU itself stores ones in its
+ * place. The drive must not say that the command is done (NVMe 1.4 s3.1.6:
+ * Controller Fatal Status), and works after its reset.
+ */
+static const unsigned pieces[] = {60, 200};
+
+START_TEST(data_that_did_not_come_are_not_written_with_success)
+{
+    Fault f = {.from = pieces[_i], .to = pieces[_i] + 1};
+
+    far_memory_watch(far, be_late, &f);
+    nvme_queue_at(&nvme, true, 0, RIG_BAR2 + DATA, SIZE);
+    nvme_ring(&nvme);
+    ck_assert(!nvme_wait_or_stop(&nvme, 1));
+    ck_assert_uint_gt(far_memory_reads(far), pieces[_i]);
+    ck_assert_uint_eq(nvme_poll(&nvme, 1), 0);
+    check_recovery(TIMEOUT_MS);
+}
+END_TEST
+
 /* The far end reads nothing, so the queue to it becomes full. */
 START_TEST(a_peer_that_does_not_read_does_not_keep_qemu)
 {
@@ -238,6 +259,13 @@ static Suite *make_suite(void)
     tcase_add_loop_test(tcase, a_peer_that_does_not_read_does_not_keep_qemu, 0,
                         2);
     tcase_add_test(tcase, a_peer_that_only_talks_does_not_keep_qemu);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("data");
+    tcase_add_checked_fixture(tcase, setup, teardown);
+    tcase_set_timeout(tcase, 280);
+    tcase_add_loop_test(tcase,
+                        data_that_did_not_come_are_not_written_with_success, 0,
+                        G_N_ELEMENTS(pieces));
     suite_add_tcase(suite, tcase);
     return suite;
 }
