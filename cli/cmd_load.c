@@ -45,9 +45,11 @@ TopoDescription *cmd_load(const char *verb, const char *file,
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autofree char *path = topo_home_resolve(file);
-    g_autoptr(TopoDescription) description = topo_load(path, changes, errors);
+    g_autoptr(TopoDescription) description =
+        topo_load_partly(path, changes, errors);
 
-    if (description && load == CMD_LOAD_WORKLOAD) {
+    if (description && description->sound == TOPO_SOUND_ALL &&
+        load == CMD_LOAD_WORKLOAD) {
         TopoPlace place = {description->file, 0, 0};
 
         if (!description->workload || description->workload->flows->len == 0) {

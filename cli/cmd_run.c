@@ -425,13 +425,25 @@ static bool check_plot(const Options *options,
 {
     const ExpPlanOptions plan = {.limits = options->limits,
                                  .point = options->point};
+    g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(Table) outline = NULL;
 
     if (options->no_plot || !description->plot) {
         return true;
     }
     outline = exp_plan_outline(description, &plan, error);
-    return outline && rep_result_check_plot(description, outline, error);
+    if (!outline) {
+        return false;
+    }
+    rep_result_check_plot(description, outline, errors);
+    if (topo_errors_count(errors) > 0) {
+        g_autofree char *text = topo_errors_to_string(errors);
+
+        g_set_error_literal(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                            g_strchomp(text));
+        return false;
+    }
+    return true;
 }
 
 /* Returns DIR/NAME, with a suffix if the results are only a part. */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "exp_errors_priv.h"
 #include "exp_faults_priv.h"
 #include "fab_root.h"
 
@@ -388,12 +389,15 @@ bool exp_crossings_add_faults(ExpCrossings *self,
                               const TopoDescription *description,
                               GError **error)
 {
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+
     g_assert(self->view.faults->len == 0);
     g_ptr_array_unref(self->view.faults);
     self->view.faults = faults_of_fabric(description);
     g_free(self->outages);
     crossing_watch_outages(self);
-    return exp_faults_build(self->fabric, &self->view, error);
+    exp_faults_build(self->fabric, &self->view, errors);
+    return exp_errors_none(errors, error);
 }
 
 void exp_crossings_free(ExpCrossings *self)

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "exp_errors_priv.h"
 #include "exp_faults_priv.h"
 #include "exp_net.h"
 #include "exp_params_priv.h"
@@ -143,36 +144,27 @@ static bool is_ntb(const TopoDevice *device)
 
 /* ---- Links ------------------------------------------------------------ */
 
-static void prefix_place(GError **error, TopoPlace place)
-{
-    g_autofree char *text = topo_place_to_string(place);
-
-    g_prefix_error(error, "%s: ", text);
-}
-
 /* Plugs the element called @path into the port that @at names. The link has no
  * propagation time: traces on a board are short, and the latencies of chips
  * were measured with them. */
-static bool plug(ExpFabric *self, const TopoHost *host, const char *path,
-                 const TopoAttach *at, GError **error)
+static void plug(ExpFabric *self, const TopoHost *host, const char *path,
+                 const TopoAttach *at, TopoErrors *errors)
 {
+    GError *error = NULL;
     FabComponent *above = fab_fabric_find(
         self->fabric, at->parent ? at->parent->path : host->name);
     unsigned port = at->parent ? at->port + 1 : at->port;
 
     if (!fab_fabric_connect(above, port, fab_fabric_find(self->fabric, path), 0,
                             exp_params_speed(at->speed_mtps), at->width, 0,
-                            error)) {
-        prefix_place(error, at->place);
-        return false;
-    }
-    if (at->parent) {
+                            &error)) {
+        exp_errors_take(errors, at->place, error);
+    } else if (at->parent) {
         fab_switch_set_share(above, port, at->share);
     }
-    return true;
 }
 
-static bool build_links(ExpFabric *self, GError **error)
+static void build_links(ExpFabric *self, TopoErrors *errors)
 {
     const TopoDescription *description = self->description;
 
@@ -182,38 +174,33 @@ static bool build_links(ExpFabric *self, GError **error)
         for (unsigned j = 0; j < host->switches->len; j++) {
             const TopoSwitch *sw = host->switches->pdata[j];
 
-            if (!plug(self, host, sw->path, &sw->at, error)) {
-                return false;
-            }
+            plug(self, host, sw->path, &sw->at, errors);
         }
         for (unsigned j = 0; j < host->devices->len; j++) {
             const TopoDevice *device = host->devices->pdata[j];
 
-            if (!plug(self, host, device->path, &device->at, error)) {
-                return false;
-            }
+            plug(self, host, device->path, &device->at, errors);
         }
     }
     for (unsigned i = 0; i < description->links->len; i++) {
         const TopoLink *link = description->links->pdata[i];
+        GError *error = NULL;
 
         if (!fab_fabric_connect(
                 exp_device(self, link->end[0]), link->port[0] + 1,
                 exp_device(self, link->end[1]), link->port[1] + 1,
                 exp_params_speed(link->speed_mtps), link->width,
-                link->propagation_ps, error)) {
-            prefix_place(error, link->place);
-            return false;
+                link->propagation_ps, &error)) {
+            exp_errors_take(errors, link->place, error);
         }
     }
-    return true;
 }
 
 /* Checks that a receive buffer holds the largest payload of each class. If it
  * does not, a TLP of that size can never be sent (PCIe 5.0 s2.6.1). The largest
  * payload is known only when the whole fabric exists. */
-static bool check_buffers(const ExpFabric *self, const TopoPart *part,
-                          const char *path, GError **error)
+static void check_buffers(const ExpFabric *self, const TopoPart *part,
+                          const char *path, TopoErrors *errors)
 {
     static const char *const keys[] = {"buffers.pd", "buffers.cpld"};
     const FabComponent *component = fab_fabric_find(self->fabric, path);
@@ -221,43 +208,37 @@ static bool check_buffers(const ExpFabric *self, const TopoPart *part,
 
     for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++) {
         if (exp_params_credits(part, keys[i]) < mps / 16) {
-            g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                        "%s: of %s: %u credits cannot hold a payload of %u B "
-                        "(mps); write at least %u",
-                        keys[i], path, exp_params_credits(part, keys[i]), mps,
-                        mps / 16);
-            prefix_place(error, topo_part_place(part, keys[i]));
-            return false;
+            topo_errors_add(errors, topo_part_place(part, keys[i]),
+                            "%s: of %s: %u credits cannot hold a payload of "
+                            "%u B (mps); write at least %u",
+                            keys[i], path, exp_params_credits(part, keys[i]),
+                            mps, mps / 16);
         }
     }
-    return true;
 }
 
-static bool check_host(const ExpFabric *self, const TopoHost *host,
-                       GError **error)
+static void check_host(const ExpFabric *self, const TopoHost *host,
+                       TopoErrors *errors)
 {
     for (unsigned i = 0; i < host->switches->len; i++) {
         const TopoSwitch *sw = host->switches->pdata[i];
 
-        if (!check_buffers(self, sw->part, sw->path, error)) {
-            return false;
-        }
+        check_buffers(self, sw->part, sw->path, errors);
     }
     for (unsigned i = 0; i < host->devices->len; i++) {
         const TopoDevice *device = host->devices->pdata[i];
 
-        if (!check_buffers(self, device->part, device->path, error)) {
-            return false;
-        }
+        check_buffers(self, device->part, device->path, errors);
     }
-    return check_buffers(self, host->cpu, host->name, error);
+    check_buffers(self, host->cpu, host->name, errors);
 }
 
 /* ---- All ---------------------------------------------------------------- */
 
-ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error)
+/* Makes all components, but no links. */
+static ExpFabric *new_without_links(const TopoDescription *description)
 {
-    g_autoptr(ExpFabric) self = g_new0(ExpFabric, 1);
+    ExpFabric *self = g_new0(ExpFabric, 1);
 
     self->description = description;
     self->engine = sim_engine_new();
@@ -280,21 +261,39 @@ ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error)
             }
         }
     }
-    if (!build_links(self, error)) {
-        return NULL;
+    return self;
+}
+
+ExpFabric *exp_fabric_make(const TopoDescription *description,
+                           TopoErrors *errors)
+{
+    const TopoPlace file = {description->file, 0, 0};
+    g_autoptr(ExpFabric) self = new_without_links(description);
+    unsigned before = topo_errors_count(errors);
+    GError *error = NULL;
+
+    build_links(self, errors);
+    if (topo_errors_count(errors) > before) {
+        return NULL; /* without its links nothing more can be said of it */
     }
-    if (!fab_fabric_realize(self->fabric, error)) {
-        g_prefix_error(error, "%s: ", description->file);
+    if (!fab_fabric_realize(self->fabric, &error)) {
+        exp_errors_take(errors, file, error);
         return NULL;
     }
     for (unsigned i = 0; i < description->hosts->len; i++) {
-        if (!check_host(self, description->hosts->pdata[i], error)) {
-            return NULL;
-        }
+        check_host(self, description->hosts->pdata[i], errors);
     }
-    if (!exp_faults_build(self, description, error)) {
-        return NULL;
+    if (description->sound >= TOPO_SOUND_WORKLOAD) {
+        exp_faults_build(self, description, errors);
     }
     exp_net_build(self, description);
     return g_steal_pointer(&self);
+}
+
+ExpFabric *exp_fabric_new(const TopoDescription *description, GError **error)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(ExpFabric) self = exp_fabric_make(description, errors);
+
+    return exp_errors_none(errors, error) ? g_steal_pointer(&self) : NULL;
 }

@@ -67,16 +67,6 @@ static void build_timeout(const ExpFabric *fabric,
     fab_fabric_set_completion_timeout(exp_fabric(fabric), timeout);
 }
 
-static bool fail(const TopoFault *fault, GError **error, char *text)
-{
-    g_autofree char *place = topo_place_to_string(fault->place);
-    g_autofree char *owned = text;
-
-    g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG, "%s: fault %s: %s", place,
-                fault->name, owned);
-    return false;
-}
-
 static bool has_finite(const FabCredits *credits)
 {
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
@@ -89,39 +79,39 @@ static bool has_finite(const FabCredits *credits)
 }
 
 /* @port is the lower end. */
-static bool build_overflow(const TopoFault *fault, FabPort *port,
-                           GError **error)
+static void build_overflow(const TopoFault *fault, FabPort *port,
+                           TopoErrors *errors)
 {
     if (fault->end == TOPO_FAULT_UPPER_END) {
         port = fab_port_peer(port);
     }
     if (!has_finite(fab_port_credits(port))) {
-        return fail(fault, error,
-                    g_strdup_printf("all credits of %s.%s are infinite, so it "
-                                    "cannot overflow; give its part finite "
-                                    "`buffers`",
-                                    fab_component_name(fab_port_owner(port)),
-                                    fab_port_name(port)));
+        topo_errors_add(errors, fault->place,
+                        "fault %s: all credits of %s.%s are infinite, so it "
+                        "cannot overflow; give its part finite `buffers`",
+                        fault->name, fab_component_name(fab_port_owner(port)),
+                        fab_port_name(port));
+        return;
     }
     fab_port_set_overflow(port, (uint32_t)fault->surplus);
-    return true;
 }
 
 /* Checks that the link of @port can do what @fault leaves of it. */
 static bool check_degrade(const TopoFault *fault, const FabPort *port,
-                          GError **error)
+                          TopoErrors *errors)
 {
     FabSpeed speed = fault->speed_mtps ? exp_params_speed(fault->speed_mtps)
                                        : fab_port_speed(port);
     uint32_t width = fault->width ? fault->width : fab_port_width(port);
 
     if (speed > fab_port_speed(port) || width > fab_port_width(port)) {
-        return fail(fault, error,
-                    g_strdup_printf("the link is x%u at %s, and cannot degrade "
-                                    "to x%u at %s; write less",
-                                    fab_port_width(port),
-                                    fab_speed_name(fab_port_speed(port)), width,
-                                    fab_speed_name(speed)));
+        topo_errors_add(errors, fault->place,
+                        "fault %s: the link is x%u at %s, and cannot degrade "
+                        "to x%u at %s; write less",
+                        fault->name, fab_port_width(port),
+                        fab_speed_name(fab_port_speed(port)), width,
+                        fab_speed_name(speed));
+        return false;
     }
     return true;
 }
@@ -160,8 +150,8 @@ static FabFaultEvent event_of(const TopoFault *fault)
     }
 }
 
-static bool build_fault(const ExpFabric *fabric, const TopoFault *fault,
-                        GError **error)
+static void build_fault(const ExpFabric *fabric, const TopoFault *fault,
+                        TopoErrors *errors)
 {
     const TopoLink *link = fault->link;
     const FabComponent *component =
@@ -183,29 +173,28 @@ static bool build_fault(const ExpFabric *fabric, const TopoFault *fault,
     };
 
     if (fault->action == TOPO_FAULT_OVERFLOW) {
-        return build_overflow(fault, port, error);
+        build_overflow(fault, port, errors);
+        return;
     }
     if (fault->action == TOPO_FAULT_DEGRADE &&
-        !check_degrade(fault, port, error)) {
-        return false;
+        !check_degrade(fault, port, errors)) {
+        return;
     }
     if (fault->speed_mtps) {
         params.speed = exp_params_speed(fault->speed_mtps);
     }
     fab_port_add_fault(port, &params);
-    return true;
 }
 
-bool exp_faults_build(const ExpFabric *fabric,
-                      const TopoDescription *description, GError **error)
+void exp_faults_build(const ExpFabric *fabric,
+                      const TopoDescription *description, TopoErrors *errors)
 {
     build_timeout(fabric, description);
     for (unsigned i = 0; i < description->faults->len; i++) {
         const TopoFault *fault = description->faults->pdata[i];
 
-        if (is_simulated(fault) && !build_fault(fabric, fault, error)) {
-            return false;
+        if (is_simulated(fault)) {
+            build_fault(fabric, fault, errors);
         }
     }
-    return true;
 }

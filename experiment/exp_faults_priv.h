@@ -5,9 +5,9 @@
 #include "exp_fabric.h"
 
 /* Gives the links of @fabric, which is realized, the faults of @description,
- * and its requesters their completion time-out. Fails if a fault does not fit
- * its link. */
-bool exp_faults_build(const ExpFabric *fabric,
-                      const TopoDescription *description, GError **error);
+ * and its requesters their completion time-out. Adds an error for each fault
+ * that does not fit its link. */
+void exp_faults_build(const ExpFabric *fabric,
+                      const TopoDescription *description, TopoErrors *errors);
 
 #endif

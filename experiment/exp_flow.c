@@ -6,6 +6,7 @@
  */
 #include "exp_flow.h"
 
+#include "exp_errors_priv.h"
 #include "exp_replay.h"
 #include "fab_flow_compute.h"
 #include "fab_flow_copy.h"
@@ -17,6 +18,7 @@
 #include "fab_flow_tcp.h"
 #include "fab_flow_threads.h"
 #include "fab_flow_transfer.h"
+#include "fab_lend.h"
 
 /* ---- What kinds have in common ----------------------------------------- */
 
@@ -417,18 +419,57 @@ FabFlow *exp_flow_new(ExpFabric *fabric, const TopoFlow *flow, SimTime warmup,
                       GError **error)
 {
     const char *kind = topo_flow_kind(flow);
-    FabFlow *made;
     unsigned i = 0;
 
     while (!g_str_equal(makers[i].kind, kind)) {
         i++;
         g_assert(i < G_N_ELEMENTS(makers));
     }
-    made = makers[i].make(fabric, flow, warmup, error);
-    if (!made) {
-        g_autofree char *place = topo_place_to_string(topo_flow_place(flow));
+    return makers[i].make(fabric, flow, warmup, error);
+}
 
-        g_prefix_error(error, "%s: ", place);
+/* Returns whether a device of @flow should be lent, but is not. */
+static bool lacks_loan(const ExpFabric *fabric,
+                       const TopoDescription *description, const TopoFlow *flow)
+{
+    for (unsigned i = 0; i < description->lends->len; i++) {
+        const TopoDevice *device =
+            ((const TopoLend *)description->lends->pdata[i])->device;
+
+        if (topo_flow_uses_device(flow, device) &&
+            !fab_lend_of(
+                fab_component_as_endpoint(exp_device(fabric, device)))) {
+            return true;
+        }
     }
-    return made;
+    return false;
+}
+
+void exp_flow_new_all(ExpFabric *fabric, const TopoDescription *description,
+                      SimTime warmup, GPtrArray *flows, TopoErrors *errors)
+{
+    const TopoWorkload *workload = description->workload;
+
+    for (unsigned i = 0; workload && i < workload->flows->len; i++) {
+        const TopoFlow *flow = workload->flows->pdata[i];
+        const GPtrArray *after = topo_flow_after(flow);
+        FabFlow *made = NULL;
+        GError *error = NULL;
+
+        if (!topo_flow_has_own_fabric(flow) &&
+            !lacks_loan(fabric, description, flow)) {
+            made = exp_flow_new(fabric, flow, warmup, &error);
+        }
+        if (error) {
+            exp_errors_take(errors, topo_flow_place(flow), error);
+        }
+        for (unsigned j = 0; made && j < after->len; j++) {
+            FabFlow *before = flows->pdata[topo_flow_index(after->pdata[j])];
+
+            if (before) {
+                fab_flow_after(made, before);
+            }
+        }
+        g_ptr_array_add(flows, made);
+    }
 }

@@ -2,6 +2,7 @@
 #include "exp_lend.h"
 
 #include "dl_window.h"
+#include "exp_errors_priv.h"
 #include "exp_lend_priv.h"
 #include "fab_lend.h"
 
@@ -18,7 +19,7 @@ static FabEndpoint *lent_device(const ExpFabric *fabric, const TopoLend *lend)
     return fab_component_as_endpoint(exp_device(fabric, lend->device));
 }
 
-static bool borrow(ExpFabric *fabric, const TopoLend *lend, GError **error)
+static void borrow(ExpFabric *fabric, const TopoLend *lend, TopoErrors *errors)
 {
     FabLendParams params = {
         .device = lent_device(fabric, lend),
@@ -26,14 +27,11 @@ static bool borrow(ExpFabric *fabric, const TopoLend *lend, GError **error)
         .window_bytes = lend->window_bytes,
         .vm = lend->vm,
     };
+    GError *error = NULL;
 
-    if (!fab_lend_borrow(&params, error)) {
-        g_autofree char *place = topo_place_to_string(lend->place);
-
-        g_prefix_error(error, "%s: ", place);
-        return false;
+    if (!fab_lend_borrow(&params, &error)) {
+        exp_errors_take(errors, lend->place, error);
     }
-    return true;
 }
 
 /* Returns true if the window gets a share of the space that is left. */
@@ -42,8 +40,8 @@ static bool is_automatic(const TopoLend *lend)
     return lend->window_auto && lend->to->iommu && !lend->vm;
 }
 
-bool exp_lend_all(ExpFabric *fabric, const TopoDescription *description,
-                  GError **error)
+void exp_lend_all(ExpFabric *fabric, const TopoDescription *description,
+                  TopoErrors *errors)
 {
     const GPtrArray *lends = description->lends;
 
@@ -59,11 +57,9 @@ bool exp_lend_all(ExpFabric *fabric, const TopoDescription *description,
         for (unsigned i = 0; i < lends->len; i++) {
             const TopoLend *lend = lends->pdata[i];
 
-            if (is_automatic(lend) == (pass == 1) &&
-                !borrow(fabric, lend, error)) {
-                return false;
+            if (is_automatic(lend) == (pass == 1)) {
+                borrow(fabric, lend, errors);
             }
         }
     }
-    return true;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "exp_build.h"
+#include "exp_errors_priv.h"
 #include "exp_explain.h"
 #include "exp_flow.h"
 #include "exp_path.h"
@@ -70,29 +71,10 @@ static bool measure_path(ExpNearRow *row, const TopoDescription *description,
 static bool make_flows(ExpFabric *fabric, const TopoDescription *description,
                        GPtrArray *flows, GError **error)
 {
-    const TopoWorkload *workload = description->workload;
+    g_autoptr(TopoErrors) errors = topo_errors_new();
 
-    for (unsigned i = 0; workload && i < workload->flows->len; i++) {
-        const TopoFlow *flow = workload->flows->pdata[i];
-        const GPtrArray *after = topo_flow_after(flow);
-        FabFlow *made = NULL;
-
-        if (!topo_flow_has_own_fabric(flow)) {
-            made = exp_flow_new(fabric, flow, WARMUP, error);
-            if (!made) {
-                return false;
-            }
-        }
-        for (unsigned j = 0; made && j < after->len; j++) {
-            FabFlow *before = flows->pdata[topo_flow_index(after->pdata[j])];
-
-            if (before) {
-                fab_flow_after(made, before);
-            }
-        }
-        g_ptr_array_add(flows, made);
-    }
-    return true;
+    exp_flow_new_all(fabric, description, WARMUP, flows, errors);
+    return exp_errors_none(errors, error);
 }
 
 /* Runs the candidate's DMA engine in a fabric of its own, with the flows of the

@@ -23,34 +23,59 @@ uint32_t exp_params_credits(const TopoPart *part, const char *key)
                                             : (uint32_t)credits;
 }
 
+/* A word of the description, and the value of the model that it stands for. */
+typedef struct Word {
+    const char *word;
+    int value;
+} Word;
+
+/* Returns the value of @word. The schema admits no other words than those that
+ * are in @words; one that is missing here is our own bug. */
+static int value_of(const Word *words, const char *word)
+{
+    while (words->word && strcmp(words->word, word) != 0) {
+        words++;
+    }
+    g_assert(words->word);
+    return words->value;
+}
+
 FabArbitration exp_params_arbitration(const char *word)
 {
-    if (strcmp(word, "weighted-round-robin") == 0) {
-        return FAB_ARBITRATION_WEIGHTED;
-    }
-    if (strcmp(word, "port-table") == 0) {
-        return FAB_ARBITRATION_TABLE;
-    }
-    return strcmp(word, "oldest-first") == 0 ? FAB_ARBITRATION_OLDEST
-                                             : FAB_ARBITRATION_ROUND_ROBIN;
+    static const Word words[] = {
+        {"round-robin", FAB_ARBITRATION_ROUND_ROBIN},
+        {"weighted-round-robin", FAB_ARBITRATION_WEIGHTED},
+        {"port-table", FAB_ARBITRATION_TABLE},
+        {"oldest-first", FAB_ARBITRATION_OLDEST},
+        {NULL, 0},
+    };
+
+    return (FabArbitration)value_of(words, word);
 }
 
 static FabDllpPolicy dllp_of(const char *word)
 {
-    if (strcmp(word, "each") == 0) {
-        return FAB_DLLP_EACH;
-    }
-    return strcmp(word, "free") == 0 ? FAB_DLLP_FREE : FAB_DLLP_SPEC;
+    static const Word words[] = {
+        {"each", FAB_DLLP_EACH},
+        {"free", FAB_DLLP_FREE},
+        {"spec", FAB_DLLP_SPEC},
+        {NULL, 0},
+    };
+
+    return (FabDllpPolicy)value_of(words, word);
 }
 
 static FabDpcParams dpc_of(const TopoPart *part)
 {
-    const char *trigger = topo_part_text(part, "dpc.trigger");
+    static const Word triggers[] = {
+        {"off", FAB_DPC_OFF},
+        {"fatal", FAB_DPC_FATAL},
+        {"nonfatal", FAB_DPC_NONFATAL},
+        {NULL, 0},
+    };
 
     return (FabDpcParams){
-        .trigger = strcmp(trigger, "fatal") == 0      ? FAB_DPC_FATAL
-                   : strcmp(trigger, "nonfatal") == 0 ? FAB_DPC_NONFATAL
-                                                      : FAB_DPC_OFF,
+        .trigger = value_of(triggers, topo_part_text(part, "dpc.trigger")),
         .completer_abort =
             strcmp(topo_part_text(part, "dpc.completion"), "ca") == 0,
         .release = topo_part_has(part, "dpc.release")

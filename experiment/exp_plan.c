@@ -493,22 +493,24 @@ Table *exp_plan_run(const TopoDescription *description,
     return table;
 }
 
-bool exp_plan_check(const TopoDescription *description, GError **error)
+void exp_plan_check(const TopoDescription *description, TopoErrors *errors)
 {
-    g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autoptr(GPtrArray) points = topo_plan_points(description, errors);
+    /* The description itself, if its plan has errors. */
+    const TopoPoint whole = {.label = (char *)""};
+    g_autoptr(GPtrArray) points = description->sound >= TOPO_SOUND_PLAN
+                                      ? topo_plan_points(description, errors)
+                                      : NULL;
 
     if (!points) {
-        g_propagate_error(error, topo_errors_to_gerror(errors));
-        return false;
+        exp_point_check(description, &whole, errors);
     }
-    for (unsigned i = 0; i < points->len; i++) {
-        if (!exp_point_check(description, points->pdata[i], error)) {
-            prefix_point(error, points->pdata[i]);
-            return false;
-        }
+    for (unsigned i = 0; points && i < points->len; i++) {
+        const TopoPoint *point = points->pdata[i];
+        g_autoptr(TopoErrors) own = topo_errors_new();
+
+        exp_point_check(description, point, own);
+        topo_errors_add_all(errors, own, point->label);
     }
-    return true;
 }
 
 Table *exp_plan_outline(const TopoDescription *description,

@@ -2,6 +2,7 @@
 #include "exp_point.h"
 
 #include "exp_build.h"
+#include "exp_errors_priv.h"
 #include "exp_fabric.h"
 #include "exp_failure.h"
 #include "exp_flow.h"
@@ -45,66 +46,72 @@ static void path_free(void *path)
     exp_path_free(path);
 }
 
-static void prefix_flow(GError **error, const TopoFlow *flow)
+static bool has_shared_flow(const TopoWorkload *workload)
 {
-    g_autofree char *place = topo_place_to_string(topo_flow_place(flow));
-
-    g_prefix_error(error, "%s: flow %s: ", place, topo_flow_name(flow));
+    for (unsigned i = 0; workload && i < workload->flows->len; i++) {
+        if (!topo_flow_has_own_fabric(workload->flows->pdata[i])) {
+            return true;
+        }
+    }
+    return false;
 }
 
-/* Makes @flow in the fabric that all flows share. The first one makes that
- * fabric. */
-static FabFlow *run_make_flow(Run *run, const TopoFlow *flow, GError **error)
-{
-    const TopoWorkload *workload = run->description->workload;
-    const GPtrArray *after = topo_flow_after(flow);
-    FabFlow *made;
-
-    if (!run->fabric) {
-        run->fabric = exp_build(run->description, error);
-    }
-    made = run->fabric
-               ? exp_flow_new(run->fabric, flow, workload->warmup_ps, error)
-               : NULL;
-    for (unsigned i = 0; made && i < after->len; i++) {
-        fab_flow_after(made,
-                       run->flows->pdata[topo_flow_index(after->pdata[i])]);
-    }
-    return made;
-}
-
-/* Makes all flows in the shared fabric, and runs the others in fabrics of their
- * own. */
-static bool run_make(Run *run, GError **error)
+/* Runs the flows that have a fabric of their own. */
+static void run_paths(Run *run, TopoErrors *errors)
 {
     const TopoWorkload *workload = run->description->workload;
 
     for (unsigned i = 0; workload && i < workload->flows->len; i++) {
         const TopoFlow *flow = workload->flows->pdata[i];
-        FabFlow *made = NULL;
         ExpPath *path = NULL;
+        GError *error = NULL;
 
         if (topo_flow_has_own_fabric(flow)) {
-            path = exp_path_of_flow(run->description, flow, error);
-            if (!path) {
-                prefix_flow(error, flow);
-            }
-        } else {
-            made = run_make_flow(run, flow, error);
+            path = exp_path_of_flow(run->description, flow, &error);
         }
-        if (!made && !path) {
-            return false;
+        if (error) {
+            g_prefix_error(&error, "flow %s: ", topo_flow_name(flow));
+            exp_errors_take(errors, topo_flow_place(flow), error);
         }
-        g_ptr_array_add(run->flows, made);
         g_ptr_array_add(run->paths, path);
     }
-    return true;
+}
+
+/* Makes the fabric that flows share, if there are such flows or @always, and
+ * all flows in it. Runs the others in fabrics of their own. Leaves out what
+ * depends on sections with errors. */
+static void run_make(Run *run, bool always, TopoErrors *errors)
+{
+    const TopoDescription *description = run->description;
+    unsigned before = topo_errors_count(errors);
+
+    if (description->sound < TOPO_SOUND_HARDWARE) {
+        return;
+    }
+    if (always || has_shared_flow(description->workload)) {
+        run->fabric = exp_build_all(description, errors);
+    }
+    if (description->sound < TOPO_SOUND_WORKLOAD) {
+        return;
+    }
+    if (topo_errors_count(errors) == before) {
+        run_paths(run, errors); /* else each would repeat the errors */
+    }
+    if (run->fabric) {
+        exp_flow_new_all(
+            run->fabric, description,
+            description->workload ? description->workload->warmup_ps : 0,
+            run->flows, errors);
+    } else if (description->workload) {
+        g_ptr_array_set_size(run->flows,
+                             (int)description->workload->flows->len);
+    }
 }
 
 /* ---- Columns ---------------------------------------------------------- */
 
 /* Returns the scope of the metric that @column names; 0 if its element or flow
- * does not exist. */
+ * does not exist, or has an error. */
 static ExpScope column_scope(const TopoDescription *description,
                              const TopoColumn *column)
 {
@@ -128,7 +135,7 @@ static ExpScope column_scope(const TopoDescription *description,
             return EXP_SCOPE_SWITCH;
         }
         device = topo_find_device(description, column->source_name);
-        if (!device) {
+        if (!device || !device->part) {
             return 0;
         }
         return topo_part_kind(device->part) == TOPO_PART_NTB ? EXP_SCOPE_NTB
@@ -153,8 +160,13 @@ void exp_point_check_columns(const TopoDescription *description,
         ExpScope scope = column_scope(description, column);
         const ExpMetric *metric;
 
-        if (!is_metric(column)) {
+        if (!is_metric(column) || !column->metric) {
             continue;
+        }
+        if (!scope && description->sound < (column->source == TOPO_SOURCE_FLOW
+                                                ? TOPO_SOUND_WORKLOAD
+                                                : TOPO_SOUND_HARDWARE)) {
+            continue; /* an error that is known already may be the cause */
         }
         if (!scope) {
             topo_errors_add(errors, column->place,
@@ -500,7 +512,7 @@ static void run_load(Run *run, const TopoDescription *plan,
     if (!point->variant && point->n_values == 0 && turn == 0) {
         run->description = plan;
     } else {
-        run->loaded = topo_load_again(plan, point->changes, errors);
+        run->loaded = topo_load_again_partly(plan, point->changes, errors);
         run->description = run->loaded;
     }
     if (run->description) {
@@ -511,47 +523,39 @@ static void run_load(Run *run, const TopoDescription *plan,
     }
 }
 
-/* Loads the description of @point and makes all flows. Fails if the
- * description has errors, or if something cannot be made. */
-static bool run_begin(Run *run, const TopoDescription *plan,
-                      const TopoPoint *point, unsigned turn, GError **error)
+/* Loads the description of @point, and makes all flows, and the fabric that
+ * they share; that one also without flows if @always. */
+static void run_begin(Run *run, const TopoDescription *plan,
+                      const TopoPoint *point, unsigned turn, bool always,
+                      TopoErrors *errors)
 {
-    g_autoptr(TopoErrors) errors = topo_errors_new();
-
     run->point = point;
     run->flows = g_ptr_array_new();
     run->paths = g_ptr_array_new_with_free_func(path_free);
     run_load(run, plan, point, turn, errors);
-    if (topo_errors_count(errors) > 0) {
-        g_propagate_error(error, topo_errors_to_gerror(errors));
-        return false;
+    if (run->description) {
+        run_make(run, always, errors);
     }
-    return run_make(run, error);
 }
 
-bool exp_point_check(const TopoDescription *plan, const TopoPoint *point,
-                     GError **error)
+void exp_point_check(const TopoDescription *plan, const TopoPoint *point,
+                     TopoErrors *errors)
 {
     g_auto(Run) run = {0};
 
-    if (!run_begin(&run, plan, point, 0, error)) {
-        return false;
-    }
-    if (!run.fabric) {
-        /* Without flows nothing else has built it. */
-        run.fabric = exp_build(run.description, error);
-    }
-    return run.fabric;
+    run_begin(&run, plan, point, 0, true, errors);
 }
 
 ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
                         unsigned turn, const ExpAsked *asked, GError **error)
 {
     g_auto(Run) run = {0};
+    g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(ExpPoint) result = NULL;
     g_autoptr(ExpTrace) trace = NULL;
 
-    if (!run_begin(&run, plan, point, turn, error)) {
+    run_begin(&run, plan, point, turn, false, errors);
+    if (!exp_errors_none(errors, error)) {
         return NULL;
     }
     if (asked->trace_records > 0 && run.fabric) {

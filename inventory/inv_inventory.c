@@ -83,18 +83,6 @@ const InvHost *inv_find_host(const Inventory *inventory, const char *name)
     return NULL;
 }
 
-const InvDevice *inv_find_device(const InvHost *host, const char *path)
-{
-    for (unsigned i = 0; i < host->devices->len; i++) {
-        const InvDevice *device = host->devices->pdata[i];
-
-        if (strcmp(device->path, path) == 0) {
-            return device;
-        }
-    }
-    return NULL;
-}
-
 bool inv_is_same_card(const InvDevice *a, const InvDevice *b)
 {
     return a->slot.domain == b->slot.domain && a->slot.bus == b->slot.bus &&

@@ -42,7 +42,8 @@ GArray *inv_capabilities(const InvHost *host)
     return all;
 }
 
-bool inv_is_same_type(const InvHost *a, const InvHost *b)
+/* Returns whether both hosts have the same capabilities. */
+static bool is_same_type(const InvHost *a, const InvHost *b)
 {
     g_autoptr(GArray) first = inv_capabilities(a);
     g_autoptr(GArray) second = inv_capabilities(b);
@@ -74,7 +75,7 @@ GPtrArray *inv_host_types(const Inventory *inventory)
         for (unsigned j = 0; j < types->len && !type; j++) {
             GPtrArray *known = types->pdata[j];
 
-            type = inv_is_same_type(known->pdata[0], host) ? known : NULL;
+            type = is_same_type(known->pdata[0], host) ? known : NULL;
         }
         if (!type) {
             type = g_ptr_array_new();

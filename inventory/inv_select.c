@@ -14,23 +14,6 @@ void inv_selection_free(InvSelection *selection)
     }
 }
 
-static bool is_peer(const InvDevice *a, const InvDevice *b)
-{
-    return g_strcmp0(a->name, b->name) == 0 &&
-           g_strcmp0(a->vendor, b->vendor) == 0 &&
-           g_strcmp0(a->fabric, b->fabric) == 0;
-}
-
-unsigned inv_instance(const InvHost *host, const InvDevice *device)
-{
-    unsigned instance = 0;
-
-    for (unsigned i = 0; host->devices->pdata[i] != device; i++) {
-        instance += is_peer(host->devices->pdata[i], device) ? 1 : 0;
-    }
-    return instance;
-}
-
 /* An attribute of a device that a request may give. */
 typedef const char *(*Attribute)(const InvDevice *device);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "inv_ids_priv.h"
+#include "inv_machine_priv.h"
 #include "inv_names_priv.h"
 #include "table_text.h"
 
@@ -82,25 +83,28 @@ static char *first_name(const char *dir, const char *file)
     return first;
 }
 
-/* Returns false for a class that is no device of an inventory, such as a
- * bridge. @class_code is base class, subclass and interface. */
-static bool type_of_class(unsigned class_code, InvType *ret_type)
+/* Returns false for a function that is no device of an inventory, such as a
+ * bridge, or the display of a management controller. @class_code is base class,
+ * subclass and interface. @name is nullable. */
+static bool type_of_function(unsigned class_code, unsigned vendor, char *name,
+                             InvType *ret_type)
 {
     static const struct {
-        unsigned code, mask;
+        const char *word;
         InvType type;
-    } classes[] = {
-        {0x020700, 0xffff00, INV_TYPE_INFINIBAND},
-        {0x020000, 0xff0000, INV_TYPE_NETWORK},
-        {0x010800, 0xffff00, INV_TYPE_STORAGE},
-        {0x030000, 0xff0000, INV_TYPE_GPU},
-        {0x120000, 0xff0000, INV_TYPE_ACCELERATOR},
-        {0x0b4000, 0xffff00, INV_TYPE_ACCELERATOR}, /* co-processors */
+    } types[] = {
+        {"infiniband", INV_TYPE_INFINIBAND},   {"network", INV_TYPE_NETWORK},
+        {"storage", INV_TYPE_STORAGE},         {"gpu", INV_TYPE_GPU},
+        {"accelerator", INV_TYPE_ACCELERATOR},
     };
+    const TopoFunction function = {
+        .class_code = class_code, .vendor_id = vendor, .name = name};
+    const char *prefix;
+    const char *word = inv_card_type(&function, &prefix);
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(classes); i++) {
-        if ((class_code & classes[i].mask) == classes[i].code) {
-            *ret_type = classes[i].type;
+    for (unsigned i = 0; i < G_N_ELEMENTS(types); i++) {
+        if (strcmp(types[i].word, word) == 0) {
+            *ret_type = types[i].type;
             return true;
         }
     }
@@ -156,7 +160,7 @@ static bool read_vfs(InvDevice *device, const char *dir, GError **error)
 
 /* Reads the numbers and the names of the vendor and the device. */
 static bool read_names(InvDevice *device, const InvIds *ids, const char *dir,
-                       GError **error)
+                       unsigned *ret_vendor, GError **error)
 {
     unsigned vendor, number;
     const char *name;
@@ -165,6 +169,7 @@ static bool read_names(InvDevice *device, const InvIds *ids, const char *dir,
         !read_number(dir, "device", 16, &number, error)) {
         return false;
     }
+    *ret_vendor = vendor;
     name = inv_ids_vendor(ids, vendor);
     device->vendor = name ? g_strdup(name) : g_strdup_printf("0x%04x", vendor);
     name = inv_ids_device(ids, vendor, number);
@@ -192,7 +197,7 @@ static bool read_device(const InvIds *ids, const char *dir, const char *name,
 {
     g_autoptr(InvDevice) device = g_new0(InvDevice, 1);
     g_autofree char *node = read_text(dir, "numa_node");
-    unsigned class_code;
+    unsigned class_code, vendor;
     gint64 number;
 
     *ret_device = NULL;
@@ -200,7 +205,8 @@ static bool read_device(const InvIds *ids, const char *dir, const char *name,
         return false;
     }
     /* Only a virtual function has a link to its physical function. */
-    if (!type_of_class(class_code, &device->type) || exists(dir, "physfn")) {
+    if (!type_of_function(class_code, 0, NULL, &device->type) ||
+        exists(dir, "physfn")) {
         return true;
     }
     if (!topo_address_parse(name, &device->slot)) {
@@ -214,8 +220,12 @@ static bool read_device(const InvIds *ids, const char *dir, const char *name,
         device->slot.domain <= BORROWED_LAST) {
         return true;
     }
-    if (!read_names(device, ids, dir, error) || !read_vfs(device, dir, error)) {
+    if (!read_names(device, ids, dir, &vendor, error) ||
+        !read_vfs(device, dir, error)) {
         return false;
+    }
+    if (!type_of_function(class_code, vendor, device->name, &device->type)) {
+        return true;
     }
     device->place.file = g_intern_string(dir);
     device->path = g_strdup(name);

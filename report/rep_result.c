@@ -173,10 +173,10 @@ static RepAxis axis_of(TopoScale scale, const char *column)
     return g_str_has_suffix(column, "_bytes") ? REP_AXIS_BYTES : REP_AXIS_LOG2;
 }
 
-/* Fails if @column (-1: none) has more than @most values in @points. */
-static bool check_values(const TopoDescription *description,
+/* Adds an error if @column (-1: none) has more than @most values in @points. */
+static void check_values(const TopoDescription *description,
                          const Table *points, int column, unsigned most,
-                         const char *what, GError **error)
+                         const char *what, TopoErrors *errors)
 {
     g_autoptr(GHashTable) seen =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -185,30 +185,29 @@ static bool check_values(const TopoDescription *description,
         g_hash_table_add(seen, table_dup_cell(points, i, (unsigned)column));
     }
     if (g_hash_table_size(seen) > most) {
-        g_autofree char *place = topo_place_to_string(description->plot->place);
-
-        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                    "%s: the plot has %u %s, and one drawing has room for %u; "
-                    "leave out points, or name another column",
-                    place, g_hash_table_size(seen), what, most);
-        return false;
+        topo_errors_add(errors, description->plot->place,
+                        "the plot has %u %s, and one drawing has room for %u; "
+                        "leave out points, or name another column",
+                        g_hash_table_size(seen), what, most);
     }
-    return true;
 }
 
-bool rep_result_check_plot(const TopoDescription *description,
-                           const Table *points, GError **error)
+void rep_result_check_plot(const TopoDescription *description,
+                           const Table *points, TopoErrors *errors)
 {
     const TopoPlot *plot = description->plot;
 
-    return !plot ||
-           (check_values(description, points, plot->curves, REP_PLOT_CURVES_MAX,
-                         "curves", error) &&
-            check_values(description, points, plot->panels, REP_PLOT_PANELS_MAX,
-                         "panels", error) &&
-            (table_column_type(points, plot->x) != TABLE_TEXT ||
-             check_values(description, points, (int)plot->x,
-                          REP_PLOT_CATEGORIES_MAX, "groups of bars", error)));
+    if (!plot) {
+        return;
+    }
+    check_values(description, points, plot->curves, REP_PLOT_CURVES_MAX,
+                 "curves", errors);
+    check_values(description, points, plot->panels, REP_PLOT_PANELS_MAX,
+                 "panels", errors);
+    if (table_column_type(points, plot->x) == TABLE_TEXT) {
+        check_values(description, points, (int)plot->x, REP_PLOT_CATEGORIES_MAX,
+                     "groups of bars", errors);
+    }
 }
 
 bool rep_result_draw(const RepResult *result, const char *prefix,

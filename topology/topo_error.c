@@ -7,6 +7,7 @@
 
 typedef struct Entry {
     TopoPlace place;
+    char *label; /* of the point that has the error; nullable */
     char *text;
 } Entry;
 
@@ -34,6 +35,7 @@ static void entry_free(void *data)
 {
     Entry *entry = data;
 
+    g_free(entry->label);
     g_free(entry->text);
     g_free(entry);
 }
@@ -88,7 +90,8 @@ static int compare_entries(const void *left, const void *right)
 }
 
 /* Returns whether the error is there already. Without this check an error in a
- * node that `repeat:` copies would appear once for each copy. */
+ * node that `repeat:` copies would appear once for each copy, and one that all
+ * points have once for each point. */
 static bool is_known(const TopoErrors *errors, TopoPlace place,
                      const char *text)
 {
@@ -116,11 +119,30 @@ static void shorten(char *text)
     }
 }
 
+static void add(TopoErrors *errors, TopoPlace place, const char *label,
+                const char *text)
+{
+    Entry *entry;
+
+    if (topo_errors_is_full(errors)) {
+        errors->count++;
+        return;
+    }
+    if (is_known(errors, place, text)) {
+        return;
+    }
+    errors->count++;
+    entry = g_new0(Entry, 1);
+    entry->place = place;
+    entry->label = g_strdup(label);
+    entry->text = g_strdup(text);
+    g_ptr_array_add(errors->entries, entry);
+}
+
 void topo_errors_add(TopoErrors *errors, TopoPlace place, const char *format,
                      ...)
 {
     g_autofree char *text = NULL;
-    Entry *entry;
     va_list args;
 
     if (topo_errors_is_full(errors)) {
@@ -131,14 +153,20 @@ void topo_errors_add(TopoErrors *errors, TopoPlace place, const char *format,
     text = g_strdup_vprintf(format, args);
     va_end(args);
     shorten(text);
-    if (is_known(errors, place, text)) {
-        return;
+    add(errors, place, NULL, text);
+}
+
+void topo_errors_add_all(TopoErrors *errors, const TopoErrors *others,
+                         const char *label)
+{
+    unsigned i;
+
+    for (i = 0; i < others->entries->len; i++) {
+        const Entry *entry = g_ptr_array_index(others->entries, i);
+
+        add(errors, entry->place, *label != '\0' ? label : NULL, entry->text);
     }
-    errors->count++;
-    entry = g_new0(Entry, 1);
-    entry->place = place;
-    entry->text = g_steal_pointer(&text);
-    g_ptr_array_add(errors->entries, entry);
+    errors->count += others->count - others->entries->len;
 }
 
 unsigned topo_errors_count(const TopoErrors *errors)
@@ -166,7 +194,11 @@ char *topo_errors_to_string(const TopoErrors *errors)
         const Entry *entry = g_ptr_array_index(sorted, i);
         g_autofree char *place = topo_place_to_string(entry->place);
 
-        g_string_append_printf(out, "%s: %s\n", place, entry->text);
+        g_string_append_printf(out, "%s: ", place);
+        if (entry->label != NULL) {
+            g_string_append_printf(out, "at point \"%s\": ", entry->label);
+        }
+        g_string_append_printf(out, "%s\n", entry->text);
     }
     if (errors->count > sorted->len) {
         g_string_append_printf(out, "and %u more errors\n",

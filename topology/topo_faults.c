@@ -349,9 +349,10 @@ static void load_overflow(TopoLoader *loader, TopoFault *fault,
                           const TopoValues *values)
 {
     if (!topo_values_given(values, "surplus")) {
-        topo_errors_add(loader->errors, fault->place,
-                        "overflow needs `surplus`, the header credits without "
-                        "a place");
+        topo_errors_add(
+            loader->errors, fault->place,
+            "overflow needs `surplus`: the number of header credits "
+            "that the receiver advertises beyond its buffer");
         return;
     }
     fault->surplus = topo_values_number(values, "surplus");

@@ -90,6 +90,18 @@ bool topo_flow_get_devices(const TopoFlow *flow, TopoDevice *ret_devices[2])
     return true;
 }
 
+bool topo_flow_uses_device(const TopoFlow *flow, const TopoDevice *device)
+{
+    unsigned i;
+
+    for (i = 0; i < flow->kind->section.n_keys; i++) {
+        if (flow->targets[i].device == device) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool topo_flow_has(const TopoFlow *flow, const char *key)
 {
     return topo_values_get(flow->values, key)->valid;

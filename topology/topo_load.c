@@ -367,7 +367,17 @@ static void check_changes(TopoLoader *loader)
     }
 }
 
-static void read_sections(TopoLoader *loader)
+/* The sections that were read up to now are those of @sound. If they have no
+ * errors, notes that. @before is the number of errors before the first one. */
+static void note_sound(TopoLoader *loader, TopoSound sound, unsigned before)
+{
+    if (topo_errors_count(loader->errors) == before) {
+        loader->loaded->pub.sound = sound;
+    }
+}
+
+/* @before is the number of errors before the file was read. */
+static void read_sections(TopoLoader *loader, unsigned before)
 {
     TopoLoaded *loaded = loader->loaded;
     g_autoptr(TopoValues) values =
@@ -391,19 +401,25 @@ static void read_sections(TopoLoader *loader)
     topo_load_links(loader, values);
     topo_load_networks(loader, values);
     topo_load_lends(loader, values);
+    note_sound(loader, TOPO_SOUND_HARDWARE, before);
     topo_load_faults(loader, values);
     topo_load_workload(loader, values);
+    note_sound(loader, TOPO_SOUND_WORKLOAD, before);
     topo_load_sweep(loader, values);
-    topo_load_measure(loader, values);
     if (!loader->is_point) {
         check_changes(loader);
     }
+    note_sound(loader, TOPO_SOUND_PLAN, before);
+    topo_load_measure(loader, values);
+    note_sound(loader, TOPO_SOUND_ALL, before);
 }
 
-/* Loads @data, the text of the file @name. @parts_dir is nullable. */
-static TopoDescription *load_text(const char *name, GBytes *data,
-                                  const char *parts_dir, TopoSources *sources,
-                                  const GPtrArray *changes, TopoErrors *errors)
+/* Loads @data, the text of the file @name. @parts_dir is nullable. May return a
+ * description with errors; see topo_load_partly(). */
+static TopoDescription *load_partly(const char *name, GBytes *data,
+                                    const char *parts_dir, TopoSources *sources,
+                                    const GPtrArray *changes,
+                                    TopoErrors *errors)
 {
     g_autoptr(TopoDescription) description = NULL;
     g_autofree char *dir = g_path_get_dirname(name);
@@ -422,18 +438,28 @@ static TopoDescription *load_text(const char *name, GBytes *data,
     if (!make_tree(&loader, changes)) {
         return NULL;
     }
-    read_sections(&loader);
-    if (topo_errors_count(errors) > before) {
-        return NULL;
+    read_sections(&loader, before);
+    if (description->sound == TOPO_SOUND_ALL) {
+        make_hash(&loader, changes);
     }
-    make_hash(&loader, changes);
     return g_steal_pointer(&description);
 }
 
-TopoDescription *topo_load_shared(const char *name, const char *data,
-                                  size_t length, const char *parts_dir,
-                                  TopoSources *sources,
-                                  const GPtrArray *changes, TopoErrors *errors)
+/* Frees @description and returns NULL if it has errors. */
+static TopoDescription *take_sound(TopoDescription *description)
+{
+    if (description != NULL && description->sound < TOPO_SOUND_ALL) {
+        topo_description_free(description);
+        return NULL;
+    }
+    return description;
+}
+
+static TopoDescription *load_shared_partly(const char *name, const char *data,
+                                           size_t length, const char *parts_dir,
+                                           TopoSources *sources,
+                                           const GPtrArray *changes,
+                                           TopoErrors *errors)
 {
     /* A GBytes of no bytes would have no address. */
     g_autoptr(GBytes) bytes =
@@ -441,16 +467,32 @@ TopoDescription *topo_load_shared(const char *name, const char *data,
     g_autofree char *found =
         parts_dir != NULL ? g_strdup(parts_dir) : topo_library_find_dir(name);
 
-    return load_text(name, bytes, found, sources, changes, errors);
+    return load_partly(name, bytes, found, sources, changes, errors);
+}
+
+TopoDescription *topo_load_shared(const char *name, const char *data,
+                                  size_t length, const char *parts_dir,
+                                  TopoSources *sources,
+                                  const GPtrArray *changes, TopoErrors *errors)
+{
+    return take_sound(load_shared_partly(name, data, length, parts_dir, sources,
+                                         changes, errors));
+}
+
+TopoDescription *topo_load_again_partly(const TopoDescription *description,
+                                        const GPtrArray *changes,
+                                        TopoErrors *errors)
+{
+    const TopoLoaded *loaded = (const TopoLoaded *)description;
+
+    return load_partly(description->file, loaded->data, loaded->parts_dir,
+                       loaded->sources, changes, errors);
 }
 
 TopoDescription *topo_load_again(const TopoDescription *description,
                                  const GPtrArray *changes, TopoErrors *errors)
 {
-    const TopoLoaded *loaded = (const TopoLoaded *)description;
-
-    return load_text(description->file, loaded->data, loaded->parts_dir,
-                     loaded->sources, changes, errors);
+    return take_sound(topo_load_again_partly(description, changes, errors));
 }
 
 TopoDescription *topo_load_buffer(const char *name, const char *data,
@@ -463,10 +505,12 @@ TopoDescription *topo_load_buffer(const char *name, const char *data,
                             errors);
 }
 
-TopoDescription *topo_load_with_parts(const char *path, const char *parts_dir,
-                                      const GPtrArray *changes,
-                                      TopoErrors *errors)
+static TopoDescription *load_file_partly(const char *path,
+                                         const char *parts_dir,
+                                         const GPtrArray *changes,
+                                         TopoErrors *errors)
 {
+    g_autoptr(TopoSources) sources = NULL;
     g_autofree char *data = NULL;
     g_autoptr(GError) error = NULL;
     size_t length;
@@ -477,7 +521,22 @@ TopoDescription *topo_load_with_parts(const char *path, const char *parts_dir,
         topo_errors_add(errors, place, "%s", error->message);
         return NULL;
     }
-    return topo_load_buffer(path, data, length, parts_dir, changes, errors);
+    sources = topo_sources_new();
+    return load_shared_partly(path, data, length, parts_dir, sources, changes,
+                              errors);
+}
+
+TopoDescription *topo_load_with_parts(const char *path, const char *parts_dir,
+                                      const GPtrArray *changes,
+                                      TopoErrors *errors)
+{
+    return take_sound(load_file_partly(path, parts_dir, changes, errors));
+}
+
+TopoDescription *topo_load_partly(const char *path, const GPtrArray *changes,
+                                  TopoErrors *errors)
+{
+    return load_file_partly(path, NULL, changes, errors);
 }
 
 TopoDescription *topo_load(const char *path, const GPtrArray *changes,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the readers of all sections use: texts that live as long as the
+/* The readers of all sections use these: texts that live as long as the
  * description, and names that are looked up. */
 #include "topo_load_priv.h"
 

@@ -7,9 +7,14 @@
 #include "topo_flow.h"
 
 /* Makes @flow in @fabric, which all such flows share. Operations that begin
- * before @warmup are not measured. On failure the error names the flow's place
- * in the description. The fabric owns the result. */
+ * before @warmup are not measured. The fabric owns the result. */
 FabFlow *exp_flow_new(ExpFabric *fabric, const TopoFlow *flow, SimTime warmup,
                       GError **error);
+
+/* Makes all flows of @description, adds them to @flows (of FabFlow), and errors
+ * to @errors. The entry of a flow is NULL if it has a fabric of its own, an
+ * error, or a device whose loan could not be made. */
+void exp_flow_new_all(ExpFabric *fabric, const TopoDescription *description,
+                      SimTime warmup, GPtrArray *flows, TopoErrors *errors);
 
 #endif

@@ -5,8 +5,8 @@
 #include "exp_fabric.h"
 
 /* Lends all devices in `lend:` of @description. @fabric was built from it.
- * Fails at the first loan that cannot be made; the error names its place. */
-bool exp_lend_all(ExpFabric *fabric, const TopoDescription *description,
-                  GError **error);
+ * Adds an error for each loan that cannot be made. */
+void exp_lend_all(ExpFabric *fabric, const TopoDescription *description,
+                  TopoErrors *errors);
 
 #endif

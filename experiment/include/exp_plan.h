@@ -65,9 +65,11 @@ Table *exp_plan_run(const TopoDescription *description,
                     const ExpPlanOptions *options, ExpCost *ret_cost,
                     GError **error);
 
-/* Does for every point what exp_plan_run() does before it simulates. On failure
- * the error is that of the first point that could not be simulated. */
-bool exp_plan_check(const TopoDescription *description, GError **error);
+/* Does for every point what exp_plan_run() does before it simulates, and adds
+ * all errors that it finds; those that several points have once. @description
+ * may be one of topo_load_partly(): what depends on a section with errors is
+ * left out. */
+void exp_plan_check(const TopoDescription *description, TopoErrors *errors);
 
 /* Returns a table with a row for each point that exp_plan_run() would simulate.
  * Only the cells that are known before a simulation are set: those of variants

@@ -48,10 +48,10 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
                         unsigned turn, const ExpAsked *asked, GError **error);
 /* Does all that exp_point_new() does before it simulates: loads the description
  * with the changes of @point, builds the fabric, makes the loans and the flows.
- * Returns false if exp_point_new() could not begin to simulate. The workload
- * may be missing. */
-bool exp_point_check(const TopoDescription *plan, const TopoPoint *point,
-                     GError **error);
+ * Adds all errors. What depends on a section with errors is left out. The
+ * workload may be missing. */
+void exp_point_check(const TopoDescription *plan, const TopoPoint *point,
+                     TopoErrors *errors);
 void exp_point_free(ExpPoint *point);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpPoint, exp_point_free)
 

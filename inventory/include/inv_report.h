@@ -15,9 +15,6 @@ typedef struct InvCapability {
  * identical hosts report identically, whatever the order of their slots. */
 GArray *inv_capabilities(const InvHost *host);
 
-/* Returns whether both hosts have the same capabilities. */
-bool inv_is_same_type(const InvHost *a, const InvHost *b);
-
 /* Returns the hosts by type: an array of arrays of InvHost with the same
  * capabilities, in the order of the first host of each. The caller frees it
  * with g_ptr_array_unref(). */

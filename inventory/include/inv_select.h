@@ -27,10 +27,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(InvSelection, inv_selection_free)
 InvSelection *inv_select(const InvHost *host, const TopoRequest *request,
                          TopoErrors *errors);
 
-/* Returns the number of @device among the devices of @host with its vendor,
- * name and fabric. */
-unsigned inv_instance(const InvHost *host, const InvDevice *device);
-
 /* Returns JSON, to be freed: an array of {host, request's keys, pci_properties,
  * interface} for @selections (of InvSelection). */
 char *inv_selections_to_json(const GPtrArray *selections);

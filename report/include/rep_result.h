@@ -31,11 +31,11 @@ Table *rep_result_errors(const RepResult *result, const Table *others,
  * caller frees it. */
 Table *rep_result_measured(const RepResult *result, GError **error);
 
-/* Fails if the drawing would have more curves, panels or groups of bars than it
- * has room for. @points is a table of results in which the cells of variants
- * and axes suffice. The plot is optional. */
-bool rep_result_check_plot(const TopoDescription *description,
-                           const Table *points, GError **error);
+/* Adds errors if the drawing would have more curves, panels or groups of bars
+ * than it has space for. @points is a table of results in which the cells of
+ * variants and axes suffice. The plot is optional. */
+void rep_result_check_plot(const TopoDescription *description,
+                           const Table *points, TopoErrors *errors);
 
 /* The look of a drawing. */
 typedef struct RepLook {

@@ -92,6 +92,16 @@ static bool refuse(guint32 seed, const char *message, Counts *counts)
     return is_in_words(message) || fail(seed, "check", message);
 }
 
+/* Returns the errors of `farside check`; NULL if there are none. The caller
+ * frees the text. */
+static char *check(const TopoDescription *description)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+
+    exp_plan_check(description, errors);
+    return topo_errors_count(errors) > 0 ? topo_errors_to_string(errors) : NULL;
+}
+
 /* Checks and runs the description @text. Returns false if it breaks the
  * invariant. */
 static bool try_one(guint32 seed, const char *text, TopoSources *sources,
@@ -100,7 +110,8 @@ static bool try_one(guint32 seed, const char *text, TopoSources *sources,
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(TopoDescription) description = topo_load_shared(
         "random.yaml", text, strlen(text), PARTS, sources, NULL, errors);
-    g_autoptr(GError) error = NULL, refusal = NULL;
+    g_autoptr(GError) error = NULL;
+    g_autofree char *refusal = NULL;
     g_autoptr(Table) table = NULL;
     ExpPlanOptions options = {.threads = 1};
 
@@ -109,8 +120,8 @@ static bool try_one(guint32 seed, const char *text, TopoSources *sources,
 
         return refuse(seed, words, counts);
     }
-    if (seed % CHECK_EVERY == 0 && !exp_plan_check(description, &refusal)) {
-        return refuse(seed, refusal->message, counts);
+    if (seed % CHECK_EVERY == 0 && (refusal = check(description))) {
+        return refuse(seed, refusal, counts);
     }
     table = exp_plan_run(description, &options, NULL, &error);
     if (table) {
@@ -123,10 +134,11 @@ static bool try_one(guint32 seed, const char *text, TopoSources *sources,
     }
     /* A run makes the points by the same functions as the check, so what it
      * refuses the check refuses, too. */
-    if (exp_plan_check(description, &refusal)) {
+    refusal = check(description);
+    if (!refusal) {
         return fail(seed, "accepted by check, refused by run", error->message);
     }
-    return refuse(seed, refusal->message, counts);
+    return refuse(seed, refusal, counts);
 }
 
 typedef struct Options {

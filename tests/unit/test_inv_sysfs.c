@@ -242,6 +242,27 @@ START_TEST(ports_have_their_names_and_loans_are_left_out)
 }
 END_TEST
 
+/* The display of a management controller, known by its vendor (ASPEED) or by
+ * its name (HPE's iLO), is no GPU. A graphics card is one although it is a VGA
+ * controller as well. */
+START_TEST(displays_of_controllers_are_no_gpus)
+{
+    put_function("0000:01:00.0", "0x030000\n", "0x2000\n", 0);
+    put("0000:01:00.0", "vendor", "0x1a03\n");
+    put_function("0000:02:00.0", "0x030000\n", "0x0533\n", 0);
+    put("0000:02:00.0", "vendor", "0x103c\n");
+    put_function("0000:03:00.0", "0x030000\n", "0x2204\n", 0);
+    put("0000:03:00.0", "vendor", "0x10de\n");
+    program_put("ids", "103c  HP\n\t0533  Integrated Lights-Out VGA\n");
+    ck_assert_int_eq(program_run("inventory --sysfs @/sys --ids @/ids --host h "
+                                 "--devices"),
+                     0);
+    ck_assert_ptr_null(strstr(program_out, "0000:01:00.0"));
+    ck_assert_ptr_null(strstr(program_out, "0000:02:00.0"));
+    ck_assert_ptr_nonnull(strstr(program_out, "0000:03:00.0"));
+}
+END_TEST
+
 START_TEST(scrawls_become_text)
 {
     g_autoptr(JsonNode) node = NULL;
@@ -382,6 +403,7 @@ int main(void)
     tcase_add_loop_test(tcase, bad_requests_are_refused_at_their_place, 0,
                         G_N_ELEMENTS(bad));
     tcase_add_test(tcase, ports_have_their_names_and_loans_are_left_out);
+    tcase_add_test(tcase, displays_of_controllers_are_no_gpus);
     tcase_add_test(tcase, scrawls_become_text);
     tcase_add_test(tcase, what_a_host_sends_is_unpacked);
     tcase_add_loop_test(tcase, nothing_else_is_unpacked, 0,

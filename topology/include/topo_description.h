@@ -418,7 +418,18 @@ typedef struct TopoNetwork {
     int64_t overhead_bytes;
 } TopoNetwork;
 
+/* The sections of a description without errors. Each value includes those
+ * before it. */
+typedef enum TopoSound {
+    TOPO_SOUND_NONE,
+    TOPO_SOUND_HARDWARE, /* parts, hosts, links, networks, lend */
+    TOPO_SOUND_WORKLOAD, /* faults, workload */
+    TOPO_SOUND_PLAN,     /* variants, sweep */
+    TOPO_SOUND_ALL,
+} TopoSound;
+
 struct TopoDescription {
+    TopoSound sound; /* TOPO_SOUND_ALL, if not loaded by topo_load_partly() */
     char *name;
     char *text;       /* `description:`, or NULL */
     const char *file; /* path, as the caller gave it */
@@ -447,6 +458,13 @@ struct TopoDescription {
 TopoDescription *topo_load(const char *path, const GPtrArray *changes,
                            TopoErrors *errors);
 
+/* Like topo_load(), but returns a description with errors, too, unless nothing
+ * can be known of it. Its `sound` tells which sections have no errors; in
+ * others references and parts may be NULL. This finds errors that do not depend
+ * on those. */
+TopoDescription *topo_load_partly(const char *path, const GPtrArray *changes,
+                                  TopoErrors *errors);
+
 /* Like topo_load(), with profiles from the directory @parts_dir. If it is NULL,
  * the directory is found as topo_load() does. */
 TopoDescription *topo_load_with_parts(const char *path, const char *parts_dir,
@@ -472,6 +490,11 @@ TopoDescription *topo_load_shared(const char *name, const char *data,
  * threads may do so at the same time. */
 TopoDescription *topo_load_again(const TopoDescription *description,
                                  const GPtrArray *changes, TopoErrors *errors);
+
+/* The same as topo_load_partly() does it. */
+TopoDescription *topo_load_again_partly(const TopoDescription *description,
+                                        const GPtrArray *changes,
+                                        TopoErrors *errors);
 
 /* Frees @description (nullable) and all it owns. */
 void topo_description_free(TopoDescription *description);

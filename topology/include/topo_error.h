@@ -40,6 +40,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoErrors, topo_errors_free)
 void topo_errors_add(TopoErrors *errors, TopoPlace place, const char *format,
                      ...) G_GNUC_PRINTF(3, 4);
 
+/* Adds those of @others that @errors does not have yet, as errors of the point
+ * @label; "" if it has none. */
+void topo_errors_add_all(TopoErrors *errors, const TopoErrors *others,
+                         const char *label);
+
 /* Returns the number of errors added. It may exceed the number kept. */
 unsigned topo_errors_count(const TopoErrors *errors);
 

@@ -36,6 +36,9 @@ bool topo_flow_uses_ram(const TopoFlow *flow);
  * Returns false if there are no two. */
 bool topo_flow_get_devices(const TopoFlow *flow, TopoDevice *ret_devices[2]);
 
+/* Returns whether a key of @flow names @device. */
+bool topo_flow_uses_device(const TopoFlow *flow, const TopoDevice *device);
+
 /* Returns whether @key has a value: a given one, a default, or one that the
  * loader derived from other keys. The number getters may be called only for
  * such a key. */

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Invariant: one run of `farside check` names all errors of a description that
+ * do not depend on each other, whatever stage finds them: the reader of a
+ * section, the names of metrics, the fabric, loans, faults, flows, or one point
+ * of the sweep. An error that all points have is named once.
+ */
+#include <string.h>
+
+#include <check.h>
+#include <glib.h>
+
+#include "program.h"
+#include "../suite.h"
+
+/* Each error is in a line of its own. Lines are counted from 1. */
+static const char wrong[] =
+    "name: wrong\n"
+    "parts:\n"
+    "  tight: {base: generic-device, buffers.pd: 1}\n" /* 3: 16 B < mps */
+    "  roomy: {base: generic-device}\n"
+    "hosts:\n"
+    "  - name: a\n"
+    "    cpu: generic-host\n"
+    "    iommu: on\n"
+    "    devices:\n"
+    "      - {name: d0, part: tight, at: rp0, speed: 8.0GT/s, width: x8}\n"
+    "      - {name: d1, part: roomy, at: rp1, speed: 8.0GT/s, width: x8}\n"
+    "      - {name: n0, part: generic-ntb, at: rp2, speed: 8.0GT/s,\n"
+    "         width: x8}\n"
+    "  - name: b\n"
+    "    cpu: generic-host\n"
+    "    iommu: on\n"
+    "    devices:\n"
+    "      - {name: n0, part: generic-ntb, at: rp0, speed: 8.0GT/s,\n"
+    "         width: x8}\n"
+    "links:\n"
+    "  - {name: c0, ends: [a.n0, b.n0], speed: 8.0GT/s, width: x8}\n"
+    "lend:\n"
+    "  - {device: a.d1, to: b, window: 1TiB}\n" /* 23: the NTB has 64 GiB */
+    "faults:\n"
+    "  - {name: up, target: a.d0, action: degrade, width: x16,\n" /* 25 */
+    "     at: 1us, for: 1us}\n"
+    "workload:\n"
+    "  flows:\n"
+    "    - {name: f, kind: dma, device: a.d0, direction: write,\n" /* 29 */
+    "       target: a.ram, size: 4KiB, count: 10, working_set: 1TiB}\n"
+    "    - {name: g, kind: dma, device: a.d1, direction: write,\n"
+    "       target: b.ram, size: 4KiB, count: 10}\n" /* needs the loan */
+    "variants:\n"
+    "  - {name: plain}\n"
+    "  - {name: small, set: {parts.roomy.buffers.cpld: 1}}\n" /* 35 */
+    "measure:\n"
+    "  columns:\n"
+    "    - {name: v, from: variant}\n"
+    "    - {name: x, from: flow.f.bandwith}\n"               /* 39 */
+    "    - {name: y, from: flow.f.bandwidth, colour: red}\n" /* 40 */
+    "    - {name: z, from: element.a.d0.no_such}\n";         /* 41 */
+
+static const char *const expected[] = {
+    "s.yaml:3:",  "buffers.pd: of a.d0: 1 credits",
+    "s.yaml:23:", "mapping 1TiB takes",
+    "s.yaml:25:", "fault up: the link is x8",
+    "s.yaml:29:", "no space for a buffer of 1TiB",
+    "s.yaml:35:", "at point \"small\": buffers.cpld: of a.d1: 1 credits",
+    "s.yaml:39:", "no metric \"bandwith\"",
+    "s.yaml:40:", "unknown key 'colour'",
+    "s.yaml:41:", "no metric \"no_such\"",
+};
+
+START_TEST(errors_of_all_stages_are_named_together)
+{
+    g_auto(GStrv) lines = NULL;
+    const unsigned n = G_N_ELEMENTS(expected) / 2;
+
+    program_put("s.yaml", wrong);
+    ck_assert_int_eq(program_run("check @/s.yaml"), 2);
+    lines = g_strsplit(program_err, "\n", -1);
+    ck_assert_msg(g_strv_length(lines) == n + 2, "%s", program_err);
+    for (unsigned i = 0; i < n; i++) {
+        ck_assert_msg(strstr(lines[i], expected[2 * i]) &&
+                          strstr(lines[i], expected[2 * i + 1]),
+                      "line %u of: %s", i + 1, program_err);
+    }
+    ck_assert_str_eq(lines[n], "farside check: 8 errors");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cmd_check");
+    TCase *tcase = tcase_create("check");
+
+    tcase_set_timeout(tcase, 60);
+    tcase_add_checked_fixture(tcase, program_setup, program_teardown);
+    tcase_add_test(tcase, errors_of_all_stages_are_named_together);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
