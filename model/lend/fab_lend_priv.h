@@ -4,7 +4,7 @@
 
 #include "fab_fabric_priv.h"
 #include "fab_lend.h"
-#include "fab_ranges.h"
+#include "fab_ranges_priv.h"
 #include "fab_route.h"
 
 /* Memory of the host that a guest uses, and its address in the guest. */

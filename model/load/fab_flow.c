@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "fab_account_priv.h"
 #include "fab_size.h"
 
 /* Buffers in memory are aligned to their size, within these limits. */

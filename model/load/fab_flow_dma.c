@@ -3,7 +3,7 @@
 
 #include "fab_flow_priv.h"
 #include "fab_lend.h"
-#include "fab_mapper.h"
+#include "fab_mapper_priv.h"
 #include "fab_size.h"
 
 /* The default working set: larger than any cache, smaller than any window. */
@@ -260,7 +260,8 @@ static uint32_t enough_outstanding(const FabDmaFlowParams *params)
         /* Ignores encoding and overhead, so the result is too large rather than
          * too small. */
         SimTime byte_ps =
-            (4000 >> (port->speed - FAB_SPEED_2_5GT)) / MAX(port->width, 1);
+            (4000 >> (fab_port_speed(port) - FAB_SPEED_2_5GT)) /
+            MAX(fab_port_width(port), 1);
         uint64_t send_ps = params->size_bytes * MAX(byte_ps, 1);
 
         SimTime move_ps =

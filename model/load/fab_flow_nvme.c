@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fab_lend.h"
-#include "fab_nvme_places.h"
+#include "fab_nvme_places_priv.h"
 
 /* A command identifier has the number of the command in its low bits and the
  * number of resets of the queue above them. The latter distinguishes valid

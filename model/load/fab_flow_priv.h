@@ -3,6 +3,7 @@
 #define FAB_FLOW_PRIV_H
 
 #include "fab_fabric_priv.h"
+#include "fab_meter.h"
 #include "fab_flow_observe.h"
 #include "sim_engine.h"
 #include "sim_random.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_mapper.h"
+#include "fab_mapper_priv.h"
 
 #include "fab_fabric_priv.h"
 

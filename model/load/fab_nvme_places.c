@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_nvme_places.h"
+#include "fab_nvme_places_priv.h"
 
 #include "fab_flow_priv.h"
 #include "fab_lend.h"

@@ -5,7 +5,7 @@
 #include <check.h>
 
 #include "fab_endpoint.h"
-#include "fab_fabric_priv.h"
+#include "fab_account_priv.h"
 #include "fab_ntb.h"
 #include "fab_root.h"
 #include "fab_switch.h"

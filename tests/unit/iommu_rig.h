@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-#include "fab_iommu.h"
+#include "fab_iommu_priv.h"
 
 /* An IOMMU with an engine, and TLPs that record how their translation ends. */
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fab_arena.h"
-#include "fab_fabric_priv.h"
+#include "fab_arena_priv.h"
+#include "fab_account_priv.h"
 #include "../suite.h"
 
 /* A sanitizer's run time has it. */

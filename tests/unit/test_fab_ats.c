@@ -10,7 +10,7 @@
  */
 #include "fab_fixture.h"
 
-#include "fab_ats.h"
+#include "fab_ats_priv.h"
 #include "fab_lab.h"
 #include "fab_observe.h"
 #include "fab_route.h"

@@ -6,7 +6,7 @@
  */
 #include "fab_fixture.h"
 
-#include "fab_cache.h"
+#include "fab_cache_priv.h"
 #include "sim_random.h"
 
 #define LINE 64

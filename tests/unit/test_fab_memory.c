@@ -10,7 +10,7 @@
 #include <check.h>
 
 #include "alloc_count.h"
-#include "fab_memory.h"
+#include "fab_memory_priv.h"
 #include "fab_size.h"
 #include "../suite.h"
 

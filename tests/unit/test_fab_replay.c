@@ -8,7 +8,7 @@
 
 #include "fab_fault.h"
 #include "fab_fixture.h"
-#include "fab_replay.h"
+#include "fab_replay_priv.h"
 #include "sim_random.h"
 
 #define SPEED               FAB_SPEED_8_0GT

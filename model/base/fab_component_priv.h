@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_COMPONENT_PRIV_H
+#define FAB_COMPONENT_PRIV_H
+
+#include "fab_arena_priv.h"
+#include "fab_component.h"
+#include "sim_engine.h"
+
+typedef struct FabObserveOps FabObserveOps; /* fab_observe_priv.h */
+
+/* The operations of a kind of component. fab_component_init() checks them. */
+typedef struct FabComponentOps {
+    /* A TLP has come in at @ingress, and the latency of the component is over.
+     * Takes ownership. The TLP keeps its place in the receive buffer until it
+     * is sent on or fab_port_release() is called. */
+    void (*receive)(FabComponent *component, FabPort *ingress, FabTlp *tlp);
+    /* Prepares the run, after ports are connected and ranks and addresses are
+     * known. */
+    bool (*realize)(FabComponent *component, GError **error);
+    void (*free)(FabComponent *component);
+    /* Prefetches what receive() touches when @tlp has come in at @port, or what
+     * happens when a TLP leaves through @port (@tlp is NULL). NULL: nothing. */
+    void (*fetch)(const FabComponent *component, const FabPort *port,
+                  const FabTlp *tlp);
+    /* A link that is down discards the TLPs of the component. It learns of them
+     * as they leave, and what they belong to fails. */
+    bool sees_discards;
+    /* NULL: the component only forwards TLPs. */
+    const FabObserveOps *observe;
+} FabComponentOps;
+
+/* First member of every component. */
+struct FabComponent {
+    const FabComponentOps *ops;
+    FabFabric *fabric;
+    SimEngine *engine;
+    FabPort **ports;
+    FabKind kind;
+    uint32_t rank; /* of its own events; ports have separate ranks */
+    unsigned port_count;
+    bool ports_realized;
+    FabComponent *root; /* of its hierarchy */
+    FabBdf bdf;
+    char *name;
+    FabBar bars[FAB_BARS];
+};
+
+/* Prefetches the first cache line of @component, and the two from the end of
+ * FabComponent on. It comes before ops->fetch, which may read them. */
+static inline void fab_component_fetch(const FabComponent *component)
+{
+    const char *own = (const char *)(component + 1);
+
+    fab_prefetch(component);
+    fab_prefetch(own);
+    fab_prefetch(own + FAB_CACHE_LINE);
+}
+
+/* Number of ranks of a component's own events. */
+#define FAB_COMPONENT_RANKS 4
+
+/*
+ * Initialises the embedded @component and gives it to @fabric, which calls
+ * ops->free at its end. @name is copied, and unique in the fabric. Ports are
+ * made with fab_component_add_port().
+ */
+void fab_component_init(FabComponent *component, FabFabric *fabric,
+                        const FabComponentOps *ops, FabKind kind,
+                        const char *name);
+
+/* Adds a port, with one source at its egress (fab_port_set_sources()). */
+FabPort *fab_component_add_port(FabComponent *component, const char *name,
+                                const FabPortParams *params);
+
+#endif

@@ -1,0 +1,714 @@
+/* SPDX-License-Identifier: MIT */
+#include "fab_error_report_priv.h"
+#include "fab_endpoint_priv.h"
+#include "fab_outage_priv.h"
+#include "fab_answer_priv.h"
+
+#define NO_TAG     UINT16_MAX
+#define PAGE_BYTES 4096
+
+/* Of FabDma.last_order, until the last TLP of a write leaves the ATC: the other
+ * bits are its number among the posted requests there. */
+#define IN_ATC (UINT64_C(1) << 63)
+
+/* Bytes of the next TLP, at most @most. No request crosses a 4 KiB boundary
+ * (PCIe 5.0 s2.2.7). If @most is a power of two, every request after the first
+ * one begins at a multiple of @most. */
+static uint32_t tlp_bytes(const FabDma *dma, uint32_t most)
+{
+    FabBusAddr addr = dma->addr + dma->issued_bytes;
+    uint64_t left = dma->size_bytes - dma->issued_bytes;
+    uint32_t fits;
+
+    if (most & (most - 1)) { /* not a power of two: no alignment */
+        /* An unaligned first byte takes a whole DW. */
+        fits = MIN(most, ((most + 3) & ~3u) - (uint32_t)(addr & 3));
+        fits = MIN(fits, PAGE_BYTES - (uint32_t)(addr & (PAGE_BYTES - 1)));
+    } else {
+        fits = most - (uint32_t)(addr & (most - 1));
+    }
+    return MIN(left, fits);
+}
+
+static inline FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
+{
+    FabTlp *tlp = fab_tlp_new(endpoint->component.fabric, dma->type);
+
+    tlp->addr = dma->addr + dma->issued_bytes;
+    tlp->requester_id = endpoint->component.bdf;
+    tlp->attr = (endpoint->params.relaxed_ordering ? FAB_ATTR_RO : 0) |
+                (endpoint->params.id_ordering ? FAB_ATTR_IDO : 0);
+    tlp->ecrc = endpoint->params.ecrc;
+    tlp->flow = dma->flow;
+    tlp->metered = dma->metered;
+    return tlp;
+}
+
+static void queue_push(DmaQueue *queue, FabDma *dma)
+{
+    dma->next = NULL;
+    if (queue->tail) {
+        queue->tail->next = dma;
+    } else {
+        queue->head = dma;
+    }
+    queue->tail = dma;
+}
+
+static void queue_pop(DmaQueue *queue)
+{
+    queue->head = queue->head->next;
+    if (!queue->head) {
+        queue->tail = NULL;
+    }
+}
+
+/* ---- Moving data inside the device ------------------------------------ */
+
+static inline SimTime beats_time(const FabService *move, uint64_t beats)
+{
+    return (SimTime)beats * move->beat_ps;
+}
+
+/* Time to move the data of the read @dma. */
+static SimTime read_move_time(const FabEndpointParams *params,
+                              const FabDma *dma)
+{
+    const FabService *move = &params->read_move;
+    FabBusAddr last = dma->addr + dma->size_bytes - 1;
+    uint64_t beats = last / move->beat_bytes - dma->addr / move->beat_bytes + 1;
+    uint64_t requests =
+        last / params->read_bytes - dma->addr / params->read_bytes + 1;
+
+    return beats_time(move, beats + requests * move->gap_beats);
+}
+
+static SimTime write_move_time(const FabService *move, const FabDma *dma)
+{
+    uint64_t beats =
+        (dma->size_bytes + move->beat_bytes - 1) / move->beat_bytes;
+
+    return beats_time(move, beats + move->gap_beats);
+}
+
+/* Begins the write @dma: the engine moves its data, then waits
+ * params.write_latency. */
+static void write_start(FabEndpoint *endpoint, FabDma *dma)
+{
+    DmaEngine *engine = &endpoint->dma;
+    SimTime now = sim_engine_now(endpoint->component.engine);
+
+    engine->writes_started++;
+    if (dma->is_direct) {
+        dma->not_before = now;
+        return;
+    }
+    dma->not_before = now + endpoint->params.write_latency;
+    if (endpoint->params.write_move.beat_bytes) {
+        engine->write_moved_at =
+            MAX(engine->write_moved_at, now) +
+            write_move_time(&endpoint->params.write_move, dma);
+        dma->not_before =
+            engine->write_moved_at + endpoint->params.write_latency;
+    }
+}
+
+/* The data of the read @dma are in. */
+static void read_in(FabEndpoint *endpoint, FabDma *dma)
+{
+    DmaEngine *engine = &endpoint->dma;
+    SimTime now = sim_engine_now(endpoint->component.engine);
+
+    if (!endpoint->params.read_move.beat_bytes || dma->is_direct) {
+        dma->done(dma);
+        return;
+    }
+    engine->read_moved_at = MAX(engine->read_moved_at, now) +
+                            read_move_time(&endpoint->params, dma);
+    dma->not_before = engine->read_moved_at;
+    queue_push(&engine->moving, dma);
+    if (engine->moving.head == dma) {
+        sim_event_schedule(&engine->move_event, dma->not_before);
+    }
+}
+
+static void move_event(SimEvent *event)
+{
+    FabEndpoint *endpoint =
+        SIM_CONTAINER_OF(event, FabEndpoint, dma.move_event);
+    DmaQueue *queue = &endpoint->dma.moving;
+    FabDma *dma = queue->head;
+
+    queue_pop(queue);
+    if (queue->head) {
+        sim_event_schedule(event, queue->head->not_before);
+    }
+    dma->done(dma);
+}
+
+/* ---- Requests --------------------------------------------------------- */
+
+/* Returns whether the engine may make another request of @cls. Those that wait
+ * in the ATC do not keep reads back, because reads have tags. */
+static inline bool has_room(const FabEndpoint *endpoint, FabClass cls)
+{
+    const FabPort *port = endpoint->component.ports[0];
+
+    return fab_port_queued(port, ENDPOINT_SOURCE, cls) < DMA_QUEUE_TLPS &&
+           (G_LIKELY(!endpoint->atc) || cls != FAB_CLASS_P ||
+            fab_atc_held(endpoint->atc, cls) < endpoint->params.ats.writes);
+}
+
+static inline void request_send(FabEndpoint *endpoint, FabTlp *tlp)
+{
+    if (G_UNLIKELY(endpoint->atc != NULL)) {
+        fab_atc_send(endpoint->atc, tlp);
+    } else {
+        fab_port_send(endpoint->component.ports[0], ENDPOINT_SOURCE, tlp);
+    }
+}
+
+/* Issues writes until the egress takes no more. */
+static void writes_issue(FabEndpoint *endpoint)
+{
+    DmaEngine *engine = &endpoint->dma;
+    FabPort *port = endpoint->component.ports[0];
+    SimTime now = sim_engine_now(endpoint->component.engine);
+    uint32_t most = MIN(endpoint->params.write_bytes, port->mps_bytes);
+
+    while (engine->writes.head && has_room(endpoint, FAB_CLASS_P)) {
+        FabDma *dma = engine->writes.head;
+        FabTlp *tlp;
+
+        if (dma == engine->unstarted) {
+            return; /* write_left() begins it */
+        }
+        if (dma->not_before > now) {
+            sim_event_reschedule(&engine->start_event, dma->not_before);
+            return;
+        }
+        tlp = request_new(endpoint, dma);
+        tlp->payload_bytes = tlp_bytes(dma, most);
+        tlp->data = dma->data;
+        dma->issued_bytes += tlp->payload_bytes;
+        tlp->transaction = dma->transaction;
+        fab_account_made(&endpoint->component.fabric->accounts, tlp);
+        endpoint->counters.written_bytes += tlp->payload_bytes;
+        if (dma->issued_bytes == dma->size_bytes) {
+            queue_pop(&engine->writes);
+            queue_push(&engine->leaving, dma);
+            dma->last_order =
+                G_UNLIKELY(endpoint->atc != NULL)
+                    ? IN_ATC | fab_atc_posted_received(endpoint->atc)
+                    : port->order;
+        }
+        request_send(endpoint, tlp);
+    }
+}
+
+static void note_tag_wait(FabEndpoint *endpoint, bool waits)
+{
+    DmaEngine *engine = &endpoint->dma;
+    SimTime now = sim_engine_now(endpoint->component.engine);
+
+    if (waits && !engine->tag_wait) {
+        engine->tag_wait_since = now;
+    } else if (!waits && engine->tag_wait) {
+        endpoint->counters.tag_wait_ps += now - engine->tag_wait_since;
+    }
+    engine->tag_wait = waits;
+}
+
+/* Returns whether another read may be under way. One always may. */
+static inline bool has_flight_room(const FabEndpoint *endpoint)
+{
+    uint32_t most = endpoint->params.flight_bytes;
+
+    return !most || endpoint->dma.tags_used == 0 ||
+           endpoint->dma.flight_bytes + endpoint->params.read_bytes <= most;
+}
+
+/* Issues reads until there is no free tag or the egress takes no more. */
+static void reads_issue(FabEndpoint *endpoint)
+{
+    DmaEngine *engine = &endpoint->dma;
+
+    while (engine->reads.head && engine->tags_used < engine->tags_usable &&
+           has_flight_room(endpoint) && has_room(endpoint, FAB_CLASS_NP)) {
+        FabDma *dma = engine->reads.head;
+        FabTlp *tlp = request_new(endpoint, dma);
+        DmaRead *read = &engine->tags[engine->free_tag];
+
+        tlp->tag = engine->free_tag;
+        tlp->transaction = fab_transaction_new(endpoint->component.fabric);
+        tlp->request_bytes = tlp_bytes(dma, endpoint->params.read_bytes);
+        engine->free_tag = read->next;
+        engine->tags_used++;
+        read->dma = dma;
+        read->left_bytes = tlp->request_bytes;
+        read->bytes = tlp->request_bytes;
+        read->transaction = tlp->transaction;
+        read->deadline = fab_timeout_begin(endpoint->component.fabric,
+                                           &engine->timeout_event);
+        engine->flight_bytes += tlp->request_bytes;
+        dma->issued_bytes += tlp->request_bytes;
+        endpoint->counters.read_bytes += tlp->request_bytes;
+        if (dma->issued_bytes == dma->size_bytes) {
+            queue_pop(&engine->reads);
+        }
+        request_send(endpoint, tlp);
+    }
+    note_tag_wait(endpoint, engine->reads.head &&
+                                (engine->tags_used == engine->tags_usable ||
+                                 !has_flight_room(endpoint)));
+}
+
+static void start_event(SimEvent *event)
+{
+    writes_issue(SIM_CONTAINER_OF(event, FabEndpoint, dma.start_event));
+}
+
+/* ---- Ends ------------------------------------------------------------ */
+
+void fab_dma_leaves(FabEndpoint *endpoint, const FabTlp *tlp)
+{
+    FabDma *dma = endpoint->dma.leaving.head;
+
+    while (dma && dma->last_order != (IN_ATC | tlp->posted_before)) {
+        dma = dma->next;
+    }
+    if (dma) {
+        dma->last_order = endpoint->component.ports[0]->order;
+    }
+}
+
+/* A posted TLP has left. It may be the last TLP of a write. That is mostly the
+ * oldest write, but RO lets TLPs pass others. */
+static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
+{
+    DmaQueue *queue = &endpoint->dma.leaving;
+    FabDma *before = NULL, *dma = queue->head;
+
+    while (dma && dma->last_order != tlp->egress_order) {
+        before = dma;
+        dma = dma->next;
+    }
+    if (!dma) {
+        return;
+    }
+    if (!before) {
+        queue_pop(queue);
+    } else {
+        before->next = dma->next;
+        if (queue->tail == dma) {
+            queue->tail = before;
+        }
+    }
+    endpoint->dma.writes_started--;
+    if (endpoint->dma.unstarted) {
+        FabDma *next = endpoint->dma.unstarted;
+
+        endpoint->dma.unstarted = next->next;
+        write_start(endpoint, next);
+    }
+    dma->left_at = endpoint->component.ports[0]->busy_until;
+    dma->done(dma);
+}
+
+/* The link is down, so @tlp of a write is discarded. The device knows, and the
+ * write fails. */
+static void write_lost(FabEndpoint *endpoint, const FabTlp *tlp)
+{
+    FabDma *dma = endpoint->dma.leaving.head;
+
+    while (dma && dma->last_order < tlp->egress_order) {
+        dma = dma->next;
+    }
+    dma = dma ? dma : endpoint->dma.writes.head;
+    if (!dma) {
+        return;
+    }
+    dma->status = FAB_STATUS_UR;
+    endpoint->counters.written_bytes -= tlp->payload_bytes;
+}
+
+void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
+{
+    FabEndpoint *endpoint = owner;
+
+    if (G_UNLIKELY(port->special) && tlp->type == FAB_TLP_MWR &&
+        port->is_down) {
+        write_lost(endpoint, tlp);
+    } else if (tlp->metered) {
+        fab_account_left(&endpoint->component.fabric->accounts, port, tlp,
+                         sim_engine_now(endpoint->component.engine));
+    }
+    if (tlp->type == FAB_TLP_MWR && endpoint->dma.leaving.head) {
+        write_left(endpoint, tlp);
+    }
+    if (endpoint->dma.writes.head) {
+        writes_issue(endpoint);
+    }
+    if (endpoint->dma.reads.head) {
+        reads_issue(endpoint);
+    }
+}
+
+static void read_finish(FabEndpoint *endpoint, uint16_t tag)
+{
+    DmaEngine *engine = &endpoint->dma;
+    DmaRead *read = &engine->tags[tag];
+    FabDma *dma = read->dma;
+
+    read->dma = NULL;
+    read->next = engine->free_tag;
+    engine->free_tag = tag;
+    engine->tags_used--;
+    engine->flight_bytes -= read->bytes;
+    if (G_UNLIKELY(endpoint->atc != NULL)) {
+        fab_atc_read_over(endpoint->atc, tag);
+    }
+    if (engine->reads.head) {
+        reads_issue(endpoint);
+    }
+    if (dma->finished_bytes == dma->size_bytes) {
+        read_in(endpoint, dma);
+    }
+}
+
+static void drain_event(SimEvent *event)
+{
+    FabEndpoint *endpoint =
+        SIM_CONTAINER_OF(event, FabEndpoint, dma.drain_event);
+    DmaEngine *engine = &endpoint->dma;
+    uint16_t tag = engine->draining_head;
+
+    engine->draining_head = engine->tags[tag].next;
+    if (engine->draining_head == NO_TAG) {
+        engine->draining_tail = NO_TAG;
+    } else {
+        sim_event_schedule(event, engine->tags[engine->draining_head].free_at);
+    }
+    engine->tags[tag].dma->finished_bytes += engine->tags[tag].left_bytes;
+    read_finish(endpoint, tag);
+}
+
+/* All data of a read are in. Frees its tag after params.read_latency. */
+static void read_drain(FabEndpoint *endpoint, uint16_t tag, SimTime now)
+{
+    DmaEngine *engine = &endpoint->dma;
+    DmaRead *read = &engine->tags[tag];
+
+    read->free_at = now + endpoint->params.read_latency;
+    read->next = NO_TAG;
+    read->deadline = SIM_TIME_NONE;
+    if (engine->draining_tail == NO_TAG) {
+        engine->draining_head = tag;
+        sim_event_schedule(&engine->drain_event, read->free_at);
+    } else {
+        engine->tags[engine->draining_tail].next = tag;
+    }
+    engine->draining_tail = tag;
+}
+
+/* Gives up the read with @tag, whose completions have not all come. */
+static void read_expire(FabEndpoint *endpoint, uint16_t tag)
+{
+    DmaRead *read = &endpoint->dma.tags[tag];
+
+    endpoint->counters.failed_reads += read->failed != read->transaction;
+    fab_timeout_count(endpoint->component.ports[0]);
+    if (read->dma->status == FAB_STATUS_SC) {
+        read->dma->status = FAB_STATUS_TIMED_OUT;
+    }
+    fab_account_fail(&endpoint->component, read->dma->flow, true,
+                     read->dma->addr, FAB_LOSS_TIMED_OUT);
+    read->dma->finished_bytes += read->left_bytes;
+    read_finish(endpoint, tag);
+}
+
+static void timeout_event(SimEvent *event)
+{
+    FabEndpoint *endpoint =
+        SIM_CONTAINER_OF(event, FabEndpoint, dma.timeout_event);
+    SimTime next = SIM_TIME_NONE;
+
+    for (uint32_t i = 0; i < endpoint->params.tags; i++) {
+        const DmaRead *read = &endpoint->dma.tags[i];
+
+        if (read->dma && read->deadline <= event->time) {
+            read_expire(endpoint, i);
+        }
+        if (read->dma) {
+            next = MIN(next, read->deadline);
+        }
+    }
+    fab_timeout_next(event, next);
+}
+
+/* The completion @tlp of @read has an error. Returns the bytes that will not
+ * come any more, or the payload if it is only poisoned. */
+static uint32_t read_fail(FabEndpoint *endpoint, DmaRead *read,
+                          const FabTlp *tlp)
+{
+    FabStatus status = tlp->poisoned ? FAB_STATUS_POISONED : tlp->status;
+
+    if (tlp->poisoned) {
+        fab_error_report(tlp->ingress, FAB_SEVERITY_NONFATAL);
+        fab_account_lose(&endpoint->component, tlp, FAB_LOSS_POISONED);
+    }
+    if (read->failed != read->transaction) {
+        read->failed = read->transaction;
+        endpoint->counters.failed_reads++;
+    }
+    if (read->dma->status == FAB_STATUS_SC) {
+        read->dma->status = status;
+    }
+    return tlp->poisoned ? MIN(read->left_bytes, tlp->payload_bytes)
+                         : read->left_bytes;
+}
+
+void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
+{
+    DmaEngine *engine = &endpoint->dma;
+    SimTime now = sim_engine_now(endpoint->component.engine);
+    uint16_t tag = tlp->tag;
+    DmaRead *read;
+    uint32_t bytes;
+
+    if (tlp->requester_id != endpoint->component.bdf ||
+        tag >= endpoint->params.tags || !engine->tags[tag].dma ||
+        fab_timeout_is_late(endpoint->component.fabric, tlp->transaction,
+                            engine->tags[tag].transaction)) {
+        fab_tlp_refuse(&endpoint->component, tlp, FAB_STATUS_UR,
+                       endpoint->component.bdf);
+        return;
+    }
+    read = &engine->tags[tag];
+    bytes = MIN(read->left_bytes, tlp->payload_bytes);
+    if (G_UNLIKELY(tlp->status != FAB_STATUS_SC || tlp->poisoned)) {
+        bytes = read_fail(endpoint, read, tlp);
+    } else {
+        fab_account_arrived(&endpoint->component.fabric->accounts, tlp, now);
+    }
+    read->dma->data = tlp->data;
+    fab_port_discard(tlp, now);
+    read->left_bytes -= bytes;
+    if (read->left_bytes > 0 || !endpoint->params.read_latency ||
+        read->dma->is_direct) {
+        read->dma->finished_bytes += bytes;
+        if (read->left_bytes == 0) {
+            read_finish(endpoint, tag);
+        }
+        return;
+    }
+    /* The last bytes count when the tag is free. */
+    read->left_bytes = bytes;
+    read_drain(endpoint, tag, now);
+}
+
+/* ---- Orders ---------------------------------------------------------- */
+
+void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma)
+{
+    DmaQueue *queue =
+        dma->type == FAB_TLP_MWR ? &endpoint->dma.writes : &endpoint->dma.reads;
+
+    g_assert(dma->size_bytes > 0 && dma->done);
+    g_assert(dma->type == FAB_TLP_MWR || dma->type == FAB_TLP_MRD);
+    if (dma->addr >= FAB_ADDR_UNMAPPED) {
+        /* The buffer could not be mapped, so it has no address. */
+        dma->status = FAB_STATUS_CA;
+        dma->left_at = 0;
+        fab_account_fail(&endpoint->component, dma->flow,
+                         dma->type == FAB_TLP_MRD, dma->addr,
+                         FAB_LOSS_NO_ADDRESS);
+        dma->done(dma);
+        return;
+    }
+    dma->status = FAB_STATUS_SC;
+    dma->issued_bytes = 0;
+    dma->finished_bytes = 0;
+    dma->not_before = 0;
+    dma->left_at = 0;
+    queue_push(queue, dma);
+    if (dma->type == FAB_TLP_MWR) {
+        dma->transaction =
+            dma->metered ? fab_transaction_new(endpoint->component.fabric) : 0;
+        if (endpoint->params.writes &&
+            endpoint->dma.writes_started >= endpoint->params.writes) {
+            endpoint->dma.unstarted =
+                endpoint->dma.unstarted ? endpoint->dma.unstarted : dma;
+        } else {
+            write_start(endpoint, dma);
+        }
+    }
+    if (queue->head != dma) {
+        return;
+    }
+    if (dma->type == FAB_TLP_MWR) {
+        writes_issue(endpoint);
+    } else {
+        reads_issue(endpoint);
+    }
+}
+
+void fab_dma_init(FabEndpoint *endpoint)
+{
+    DmaEngine *engine = &endpoint->dma;
+    uint32_t count = endpoint->params.tags;
+
+    engine->tags = g_new0(DmaRead, count);
+    for (uint32_t i = 0; i < count; i++) {
+        engine->tags[i].next = i + 1 < count ? i + 1 : NO_TAG;
+    }
+    engine->tags_usable = MIN(endpoint->params.reads, count);
+    engine->draining_head = NO_TAG;
+    engine->draining_tail = NO_TAG;
+    sim_event_init(&engine->start_event, endpoint->component.engine,
+                   start_event, SIM_PRIORITY_NORMAL, endpoint->component.rank);
+    sim_event_init(&engine->drain_event, endpoint->component.engine,
+                   drain_event, SIM_PRIORITY_NORMAL,
+                   endpoint->component.rank + 1);
+    sim_event_init(&engine->timeout_event, endpoint->component.engine,
+                   timeout_event, SIM_PRIORITY_NORMAL,
+                   endpoint->component.rank + 1);
+    sim_event_init(&engine->move_event, endpoint->component.engine, move_event,
+                   SIM_PRIORITY_NORMAL, endpoint->component.rank + 1);
+}
+
+void fab_dma_free(FabEndpoint *endpoint)
+{
+    sim_event_cancel(&endpoint->dma.start_event);
+    sim_event_cancel(&endpoint->dma.drain_event);
+    sim_event_cancel(&endpoint->dma.move_event);
+    sim_event_cancel(&endpoint->dma.timeout_event);
+    g_free(endpoint->dma.tags);
+}
+
+/* ---- For observers --------------------------------------------------- */
+
+void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state)
+{
+    const FabPort *port = endpoint->component.ports[0];
+
+    *ret_state = (FabResourceState){
+        .kind = FAB_RESOURCE_TAGS,
+        .size = endpoint->dma.tags_usable,
+        .unit_bytes = endpoint->params.read_bytes,
+        .used = endpoint->dma.tags_used,
+        .is_wanted = endpoint->dma.reads.head,
+        .requests = port->counters.tlps_sent[FAB_CLASS_NP],
+    };
+}
+
+void fab_dma_flight_resource(const FabEndpoint *endpoint,
+                             FabResourceState *ret_state)
+{
+    const DmaEngine *engine = &endpoint->dma;
+    uint32_t size =
+        MAX(endpoint->params.flight_bytes / endpoint->params.read_bytes, 1);
+
+    fab_dma_resource(endpoint, ret_state);
+    ret_state->kind = FAB_RESOURCE_FLIGHT;
+    ret_state->size = size;
+    /* Reads of less than the largest size may be more than `size`. */
+    ret_state->used = has_flight_room(endpoint)
+                          ? MIN(engine->tags_used, size - 1)
+                          : MAX(engine->tags_used, size);
+}
+
+/* The place of reads without any request, while the engine makes no more. */
+static FabPlaceKind unissued_place(const FabEndpoint *endpoint)
+{
+    FabLinkState link;
+
+    if (endpoint->dma.tags_used == endpoint->dma.tags_usable ||
+        !has_flight_room(endpoint)) {
+        return FAB_PLACE_TAG;
+    }
+    fab_port_observe(endpoint->component.ports[0], &link);
+    return fab_port_queue_place(&link, FAB_CLASS_NP);
+}
+
+static void read_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
+                         void *data)
+{
+    const DmaEngine *engine = &endpoint->dma;
+    FabPlaceKind unissued = unissued_place(endpoint);
+
+    for (const FabDma *dma = engine->reads.head; dma; dma = dma->next) {
+        FabDmaWaiter waiter = {.flow = dma->flow, .phase = FAB_DMA_READING};
+
+        if (dma->issued_bytes == 0) {
+            waiter.phase = FAB_DMA_UNISSUED;
+            waiter.place = unissued;
+            waiter.port =
+                unissued == FAB_PLACE_TAG ? NULL : endpoint->component.ports[0];
+        }
+        fn(data, &waiter);
+    }
+    for (uint32_t i = 0; engine->tags_used > 0 && i < endpoint->params.tags;
+         i++) {
+        if (engine->tags[i].dma) {
+            fn(data, &(FabDmaWaiter){.flow = engine->tags[i].dma->flow,
+                                     .phase = FAB_DMA_READING});
+        }
+    }
+    for (uint16_t tag = engine->draining_head; tag != NO_TAG;
+         tag = engine->tags[tag].next) {
+        fn(data, &(FabDmaWaiter){
+                     .flow = engine->tags[tag].dma->flow,
+                     .phase = FAB_DMA_DRAINING,
+                     .bytes = MAX(engine->tags[tag].left_bytes, 1),
+                     .place = FAB_PLACE_DEVICE,
+                 });
+    }
+    for (const FabDma *dma = engine->moving.head; dma; dma = dma->next) {
+        fn(data, &(FabDmaWaiter){
+                     .flow = dma->flow,
+                     .phase = FAB_DMA_DRAINING,
+                     .bytes = dma->size_bytes,
+                     .place = FAB_PLACE_DEVICE,
+                 });
+    }
+}
+
+static void write_waiters(const FabEndpoint *endpoint, const DmaQueue *queue,
+                          FabDmaWaiterFn fn, void *data)
+{
+    const FabPort *port = endpoint->component.ports[0];
+    SimTime now = sim_engine_now(endpoint->component.engine);
+    FabLinkState link;
+    bool held = false;
+
+    if (!queue->head) {
+        return;
+    }
+    fab_port_observe(port, &link);
+    for (const FabDma *dma = queue->head; dma; dma = dma->next) {
+        FabDmaWaiter waiter = {
+            .flow = dma->flow,
+            .phase = FAB_DMA_WRITING,
+            .place = FAB_PLACE_SERIAL,
+            .port = port,
+        };
+
+        held |= dma == endpoint->dma.unstarted;
+        if (held || (dma->issued_bytes == 0 && dma->not_before > now)) {
+            waiter.place = FAB_PLACE_DEVICE;
+            waiter.port = NULL;
+        } else if (fab_credits_lack_class(link.lacks, FAB_CLASS_P)) {
+            waiter.place = FAB_PLACE_CREDITS;
+        }
+        fn(data, &waiter);
+    }
+}
+
+void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn, void *data)
+{
+    read_waiters(endpoint, fn, data);
+    /* The writes in `leaving` were ordered before those in `writes`. */
+    write_waiters(endpoint, &endpoint->dma.leaving, fn, data);
+    write_waiters(endpoint, &endpoint->dma.writes, fn, data);
+}

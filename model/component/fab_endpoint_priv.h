@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_ENDPOINT_PRIV_H
+#define FAB_ENDPOINT_PRIV_H
+
+#include "fab_atc_priv.h"
+#include "fab_completer_priv.h"
+#include "fab_endpoint.h"
+#include "fab_account_priv.h"
+#include "fab_observe_priv.h"
+
+/* A read request of the DMA engine, by tag. */
+typedef struct DmaRead {
+    FabDma *dma; /* NULL: the tag is free */
+    uint32_t left_bytes;
+    uint32_t bytes;   /* of the request */
+    SimTime free_at;  /* when the tag gets free, once all data are in */
+    SimTime deadline; /* of the completion time-out */
+    uint32_t transaction;
+    uint32_t
+        failed; /* `transaction` of the last read with this tag that failed */
+    uint16_t next; /* next free tag, or next draining read by free_at */
+} DmaRead;
+
+typedef struct DmaQueue {
+    FabDma *head, *tail;
+} DmaQueue;
+
+/* Splits orders into TLPs, and matches completions with them. */
+typedef struct DmaEngine {
+    DmaQueue writes, reads; /* orders that are not wholly issued */
+    DmaQueue leaving;       /* writes whose last TLP waits at the egress */
+    FabDma *unstarted;      /* first of `writes` that params.writes holds back;
+                               NULL: none */
+    uint32_t writes_started;
+    SimTime write_moved_at; /* when the data of the last write are moved */
+    SimEvent start_event;   /* the first write's latency is over */
+    DmaQueue moving;        /* reads whose data are moved, by not_before */
+    SimTime read_moved_at;
+    SimEvent move_event;
+    uint64_t flight_bytes; /* of reads under way */
+    DmaRead *tags;
+    uint16_t free_tag;
+    uint32_t tags_used, tags_usable;
+    uint16_t draining_head, draining_tail; /* reads whose data are in */
+    SimEvent drain_event;
+    SimEvent timeout_event;
+    bool tag_wait;
+    SimTime tag_wait_since;
+} DmaEngine;
+
+struct FabEndpoint {
+    FabComponent component;
+    /* Most TLPs need these, see fab_component_fetch(). */
+    DmaEngine dma;
+    FabEndpointParams params;
+    FabAtc *atc;            /* NULL: its requests are not translated here */
+    FabCompleter completer; /* memory or registers behind the BARs */
+    FabEndpointCounters counters;
+};
+
+/* fab_dma.c */
+void fab_dma_init(FabEndpoint *endpoint);
+void fab_dma_free(FabEndpoint *endpoint);
+void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp);
+/* The write @tlp leaves the ATC, and is queued at the port next. */
+void fab_dma_leaves(FabEndpoint *endpoint, const FabTlp *tlp);
+void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp);
+/* For observers: the tags, the bytes in flight (if params.flight_bytes limits
+ * them), and the orders that are not done. */
+void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state);
+void fab_dma_flight_resource(const FabEndpoint *endpoint,
+                             FabResourceState *ret_state);
+void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
+                     void *data);
+
+/* The only source of the endpoint's egress. It holds the endpoint's requests
+ * and its completions for others, because a read completion must not pass
+ * posted requests. */
+#define ENDPOINT_SOURCE 0
+
+/* TLPs of a class that the engine keeps ready at the egress. */
+#define DMA_QUEUE_TLPS 2
+
+#endif

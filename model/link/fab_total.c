@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* What concerns all ports of a fabric. */
+#include "fab_account_priv.h"
+
+uint64_t fab_fabric_tlp_hops(const FabFabric *fabric)
+{
+    uint64_t hops = 0;
+
+    for (unsigned i = 0; i < fabric->components->len; i++) {
+        const FabComponent *component = fabric->components->pdata[i];
+
+        for (unsigned j = 0; j < component->port_count; j++) {
+            const uint64_t *sent = component->ports[j]->counters.tlps_sent;
+
+            for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
+                hops += sent[cls];
+            }
+        }
+    }
+    return hops;
+}
+
+uint64_t fab_fabric_lost(const FabFabric *fabric)
+{
+    uint64_t lost = fabric->dropped;
+
+    for (unsigned i = 0; i < fabric->components->len; i++) {
+        const FabComponent *component = fabric->components->pdata[i];
+
+        for (unsigned j = 0; j < component->port_count; j++) {
+            lost += component->ports[j]->counters.lost_tlps;
+        }
+    }
+    return lost;
+}
+
+void fab_fabric_set_trace(FabFabric *fabric, uint32_t categories, FabTraceFn fn,
+                          void *data)
+{
+    fabric->trace_categories = fn ? categories : 0;
+    fabric->trace_fn = fn;
+    fabric->trace_data = data;
+    for (unsigned i = 0; i < fabric->components->len; i++) {
+        const FabComponent *component = fabric->components->pdata[i];
+
+        for (unsigned j = 0; j < component->port_count; j++) {
+            component->ports[j]->traced =
+                fabric->trace_categories & FAB_TRACE_LINK;
+        }
+    }
+}
