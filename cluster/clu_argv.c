@@ -16,16 +16,6 @@
 #define TB_SIZE_MIB       32 /* cache of translated code; a guest needs no more */
 /* Unless it runs guests of its own. */
 #define TB_SIZE_INNER_MIB 256
-/* In virtual time each run of the CPU ends at an exact instruction, so much
- * code is translated in several lengths. */
-#define TB_SIZE_TIMED_MIB 512
-
-/* Each access to a device costs a timed machine more than a free one. The
- * firmware polls the six empty ports of the AHCI controller for 10 ms of
- * virtual time. The driver of /dev/hpet, which is no part of the guest's clock,
- * reads the HPET for 5 ms. */
-#define TIMED_MACHINE   ",sata=off"
-#define TIMED_ARGUMENTS " initcall_blacklist=hpet_late_init,hpet_init"
 
 /* These guests need neither self-tests of ciphers nor mitigations: a boot under
  * TCG takes a fifth less time without them. no_timer_check is there because the
@@ -51,19 +41,17 @@ static void add(GPtrArray *argv, const char *option, const char *format, ...)
 }
 
 /* A guest that has taken QEMU over gets little of this computer: QEMU starts no
- * program, and gives itself neither rights nor priorities. A timed machine must
- * be able to fork, because that is how a branch of it is made; it starts no
- * program either, but nothing refuses it. */
-static void add_sandbox(GPtrArray *argv, const CluTimed *timed)
+ * program, and gives itself neither rights nor priorities. */
+static void add_sandbox(GPtrArray *argv, const CluPaceMachine *machine)
 {
     add(argv, "-sandbox",
         "on,obsolete=deny,elevateprivileges=deny%s,resourcecontrol=deny",
-        timed ? "" : ",spawn=deny");
+        machine->sandbox);
 }
 
 static void add_machine(GPtrArray *argv, const CluPlan *plan,
                         const CluPlanHost *host, bool is_kvm,
-                        const CluTimed *timed)
+                        const CluPaceMachine *machine)
 {
     const TopoVm *vm = host->host->vm;
     int64_t kib = vm->memory_bytes >> 10;
@@ -75,32 +63,23 @@ static void add_machine(GPtrArray *argv, const CluPlan *plan,
     add(argv, "-display", "none");
     add(argv, "-machine", "q35,memory-backend=ram%s%s",
         is_kvm && host->host->iommu ? ",kernel-irqchip=split" : "",
-        timed ? TIMED_MACHINE : "");
+        machine->machine);
     add(argv, "-m", "%" G_GINT64_FORMAT "K", kib);
-    /* In virtual time no machine maps the memory of another one, and branches
-     * of a machine must not share it. */
     add(argv, "-object", "%s,id=ram,size=%" G_GINT64_FORMAT "K%s",
-        timed ? "memory-backend-ram" : "memory-backend-memfd", kib,
-        timed ? "" : ",share=on");
+        machine->memory, kib, machine->memory_shared);
     /* QEMU leaves out a guest's memory barriers under TCG if the machine can
      * have one CPU only. Its devices have threads of their own, though: without
      * the barriers an NVMe drive misses a shadow doorbell and waits for ever.
      */
     add(argv, "-smp", "%u%s", vm->cpus,
         !is_kvm && vm->cpus == 1 ? ",maxcpus=2" : "");
-    if (is_kvm) {
+    if (machine->accel) {
+        for (const char *const *word = machine->accel; *word; word++) {
+            g_ptr_array_add(argv, g_strdup(*word));
+        }
+    } else if (is_kvm) {
         add(argv, "-accel", "kvm");
         add(argv, "-cpu", "host");
-    } else if (timed) {
-        add(argv, "-accel", "tcg,thread=single,tb-size=%d", TB_SIZE_TIMED_MIB);
-        add(argv, "-icount", "shift=0,sleep=off");
-        /* QEMU 7.2 computes cmpxchg16b's flags from a stale cc_op. A guest sees
-         * that, for example as a spurious trap flag, if the CPU's run ends
-         * right behind that instruction. Without the feature Linux does not
-         * use it. */
-        add(argv, "-cpu", "qemu64,-cx16");
-        /* The same date in each run, and a clock that counts virtual time. */
-        add(argv, "-rtc", "base=2026-01-01T00:00:00,clock=vm");
     } else {
         add(argv, "-accel", "tcg,tb-size=%d",
             vm->inner->len > 0 ? TB_SIZE_INNER_MIB : TB_SIZE_MIB);
@@ -133,20 +112,19 @@ static void add_iommu(GPtrArray *argv, const CluPlanHost *host)
 }
 
 static void add_channels(GPtrArray *argv, const CluPlanHost *host,
-                         const CluPaths *paths, const CluTimed *timed)
+                         const CluPaths *paths, const CluPaceMachine *machine)
 {
     const TopoVm *vm = host->host->vm;
 
     add(argv, "-chardev", "socket,id=console,fd=%d", CLU_FD_CONSOLE);
     add(argv, "-serial", "chardev:console");
     add(argv, "-chardev", "socket,id=qmp,fd=%d", CLU_FD_QMP);
-    if (!timed) {
+    if (machine->has_monitor) {
         add(argv, "-mon", "chardev=qmp,mode=control");
     }
     add(argv, "-chardev", "socket,id=agent,fd=%d", CLU_FD_AGENT);
-    /* With ioeventfd the main loop would serve the device, at any time. */
     add(argv, "-device", "virtio-serial-pci,addr=%x%s", AGENT_SLOT,
-        timed ? ",ioeventfd=off" : "");
+        machine->serial);
     add(argv, "-device", "virtserialport,chardev=agent,name=farside.agent");
     if (vm->qmp) {
         g_autofree char *path = clu_dir_qmp_path(paths->dir, host->host->name);
@@ -187,7 +165,7 @@ static char *inner_words(const TopoVm *vm)
 }
 
 static void add_kernel(GPtrArray *argv, const CluPlanHost *host,
-                       const CluPaths *paths, const CluTimed *timed)
+                       const CluPaths *paths, const CluPaceMachine *machine)
 {
     const TopoVm *vm = host->host->vm;
     g_autofree char *inner = inner_words(vm);
@@ -196,7 +174,7 @@ static void add_kernel(GPtrArray *argv, const CluPlanHost *host,
     add(argv, "-initrd", "%s", paths->initrd);
     add(argv, "-append",
         KERNEL_ARGUMENTS "%s%s%s farside.host=%s farside.client=%s%s%s%s",
-        timed ? TIMED_ARGUMENTS : "",
+        machine->kernel,
         host->host->iommu && vm->iommu == TOPO_VM_IOMMU_INTEL ? IOMMU_ARGUMENTS
                                                               : "",
         vm->share ? SHARE_ARGUMENTS : "", host->host->name, vm->client,
@@ -327,24 +305,24 @@ static char *add_place(GPtrArray *argv, const CluPlanDevice *device)
 
 char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
                     const CluPaths *paths, bool is_kvm, const bool *enabled,
-                    char *const *traces, const CluTimed *timed)
+                    char *const *traces, const CluPace *pace)
 {
     GPtrArray *argv = g_ptr_array_new();
+    const CluPaceMachine *machine = pace->ops->machine;
     g_autofree char *plugin = clu_property_escape(paths->plugin);
+    g_autofree char *time = pace->ops->plugin(pace, host);
     unsigned i;
 
     g_ptr_array_add(argv, g_strdup(paths->qemu));
     add(argv, "-plugin", "%s", plugin);
-    if (timed) {
-        g_autofree char *option = clu_timed_plugin(timed, host);
-
-        add(argv, "-plugin", "%s", option);
+    if (time) {
+        add(argv, "-plugin", "%s", time);
     }
-    add_sandbox(argv, timed);
-    add_machine(argv, plan, host, is_kvm, timed);
-    add_channels(argv, host, paths, timed);
+    add_sandbox(argv, machine);
+    add_machine(argv, plan, host, is_kvm, machine);
+    add_channels(argv, host, paths, machine);
     add_iommu(argv, host);
-    add_kernel(argv, host, paths, timed);
+    add_kernel(argv, host, paths, machine);
     add_share(argv, host->host->vm);
     add_inner(argv, host->host->vm, paths);
     for (i = 0; i < host->devices->len; i++) {

@@ -20,9 +20,9 @@ typedef struct CluClusterSetup {
     const CluDir *dir;
     const CluPaths *paths; /* indexed by host */
     const bool *is_kvm;    /* host uses KVM; indexed by host */
-    CluTimed *timed;       /* NULL unless the cluster is timed */
-    unsigned boot_ms;      /* longest time for a host to come up */
-    unsigned silence_ms;   /* longest silence of a guest's agent */
+    CluPace *pace;
+    unsigned boot_ms;    /* longest time for a host to come up */
+    unsigned silence_ms; /* longest silence of a guest's agent */
 } CluClusterSetup;
 
 typedef struct CluClusterOps {
@@ -38,7 +38,7 @@ typedef struct CluClusterOps {
      * the machines have come to stand. */
     int64_t (*wants_time)(void *owner);
     bool (*holds_time)(void *owner);
-    void (*stood)(void *owner);
+    void (*on_stand)(void *owner);
     /* The cluster cannot go on. */
     void (*end)(void *owner);
 } CluClusterOps;

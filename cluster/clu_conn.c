@@ -40,23 +40,6 @@ static const CluRequestType *find_type(const char *name, unsigned n_words)
     return NULL;
 }
 
-/* The reason for which the machines of @cluster get no input; NULL if they do.
- */
-static const char *refusal(const CluCluster *cluster)
-{
-    const CluTimed *timed = clu_cluster_setup(cluster)->timed;
-
-    if (timed && clu_timed_is_replay(timed)) {
-        return "this cluster replays a log, and gets nothing else; look at it "
-               "with `farside cluster status` and `logs`";
-    }
-    if (timed && clu_timed_is_template(timed)) {
-        return "this cluster stands at its checkpoint for ever; make a branch "
-               "with `farside cluster branch`, and give that to it";
-    }
-    return NULL;
-}
-
 /* True if requests of @type do something to the machines. */
 static bool is_input(const CluRequestType *type)
 {
@@ -70,7 +53,8 @@ static void begin_request(CluConn *conn, const CluAgentFrame *frame)
     g_autoptr(GPtrArray) words = g_ptr_array_new();
     const char *word = (const char *)frame->body;
     const char *end = word + frame->length;
-    const char *reason = refusal(conn->request.cluster);
+    const CluPace *pace = clu_cluster_setup(conn->request.cluster)->pace;
+    const char *reason = pace->ops->refusal(pace);
     const CluRequestType *type;
 
     if (frame->length == 0 || end[-1] != '\0') {

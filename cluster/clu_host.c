@@ -130,7 +130,7 @@ static void on_ready(void *owner, const char *boot_id, const char *release)
     clu_watch_free(host->watch);
     host->watch =
         clu_watch_new(host->shared->context, host->guest, host->plan,
-                      ++host->watches, host->shared->timed != NULL, &ops, host);
+                      ++host->watches, host->shared->pace, &ops, host);
     host->ops->changed(host->owner, host);
 }
 
@@ -210,7 +210,7 @@ static int64_t virtual_ns(void *owner)
 {
     const CluHost *host = owner;
 
-    return clu_timed_limit(host->shared->timed);
+    return host->shared->pace->ops->limit(host->shared->pace);
 }
 
 /* The monitor */
@@ -343,9 +343,7 @@ static gboolean on_exited(gpointer data)
     note_output(host, said);
     cause = explain_end(host, g_strchomp(said));
     clu_console_note(host->console, "the machine has ended");
-    if (host->shared->timed) {
-        clu_timed_leave(host->shared->timed, host->plan);
-    }
+    host->shared->pace->ops->left(host->shared->pace, host->plan);
     /* The state is set first: sessions that end with the process report it. */
     if (host->state == CLU_HOST_DEAD) {
         host->ops->changed(host->owner, host); /* clu_host_kill() */
@@ -421,12 +419,10 @@ void clu_host_close_lines(const CluHostLines *lines)
 bool clu_host_make_lines(const CluHost *host, CluFds *fds,
                          CluHostLines *ret_lines, GError **error)
 {
-    if (host->shared->timed) {
-        ret_lines->control =
-            clu_fds_add_line(fds, SOCK_SEQPACKET, CLU_FD_CONTROL, error);
-        if (ret_lines->control < 0) {
-            return false;
-        }
+    const CluPace *pace = host->shared->pace;
+
+    if (!pace->ops->add_control(pace, fds, &ret_lines->control, error)) {
+        return false;
     }
     ret_lines->console =
         clu_fds_add_line(fds, SOCK_STREAM, CLU_FD_CONSOLE, error);
@@ -451,6 +447,7 @@ bool clu_host_start(CluHost *host, GError **error)
     const CluHostShared *shared = host->shared;
     g_auto(GStrv) argv = NULL;
     g_auto(CluFds) fds = {.here = NULL};
+    int board = shared->pace->ops->board(shared->pace);
     int output[2] = {-1, -1};
 
     g_assert(!host->process);
@@ -462,10 +459,10 @@ bool clu_host_start(CluHost *host, GError **error)
     argv = clu_argv_new(shared->plan, host->plan,
                         &shared->paths[host->plan->index],
                         shared->is_kvm[host->plan->index], shared->enabled,
-                        shared->traces, shared->timed);
+                        shared->traces, shared->pace);
     clu_fds_add(&fds, shared->alive, CLU_FD_ALIVE);
-    if (shared->timed) {
-        clu_fds_add(&fds, clu_timed_board(shared->timed), CLU_FD_BOARD);
+    if (board >= 0) {
+        clu_fds_add(&fds, board, CLU_FD_BOARD);
     }
     if (clu_host_make_lines(host, &fds, &lines, error) &&
         give_devices(host, &fds, error)) {
@@ -488,12 +485,12 @@ bool clu_host_start(CluHost *host, GError **error)
     clu_console_connect(host->console, lines.console);
     clu_console_note(host->console, "the machine begins, process %d",
                      (int)clu_host_pid(host));
-    host->qmp = clu_qmp_new(shared->context, lines.qmp, shared->timed != NULL,
-                            &qmp_ops, host);
-    /* A ping would reach a timed guest at a random virtual time. */
-    host->guest =
-        clu_guest_new(shared->context, lines.agent,
-                      shared->timed ? 0 : shared->silence_ms, &guest_ops, host);
+    host->qmp = clu_qmp_new(shared->context, lines.qmp,
+                            shared->pace->ops->is_stepped, &qmp_ops, host);
+    host->guest = clu_guest_new(
+        shared->context, lines.agent,
+        shared->pace->ops->silence_ms(shared->pace, shared->silence_ms),
+        &guest_ops, host);
     begin_boot(host);
     return true;
 }
@@ -520,12 +517,7 @@ void clu_host_kill(CluHost *host, const char *cause)
     if (!host->process || host->state == CLU_HOST_DEAD) {
         return;
     }
-    if (host->shared->timed) {
-        g_free(host->fate);
-        host->fate = g_strdup(cause);
-    } else {
-        clu_host_end_process(host, cause);
-    }
+    host->shared->pace->ops->kill(host->shared->pace, host, cause);
 }
 
 bool clu_host_has_process(const CluHost *host)
@@ -557,10 +549,10 @@ CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
 {
     static const CluConsoleOps free_ops = {
         .bytes = on_console, .grown = on_logged, .alarm = on_alarm};
-    static const CluConsoleOps timed_ops = {.bytes = on_console,
-                                            .grown = on_logged,
-                                            .alarm = on_alarm,
-                                            .virtual_ns = virtual_ns};
+    static const CluConsoleOps stepped_ops = {.bytes = on_console,
+                                              .grown = on_logged,
+                                              .alarm = on_alarm,
+                                              .virtual_ns = virtual_ns};
     g_autoptr(CluHost) host = g_new0(CluHost, 1);
     const CluPaths *paths = &shared->paths[plan->index];
     g_autofree char *log = clu_dir_log_path(paths->dir, plan->host->name);
@@ -590,9 +582,9 @@ CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
             }
         }
     }
-    host->console =
-        clu_console_new(shared->context, log,
-                        shared->timed ? &timed_ops : &free_ops, host, error);
+    host->console = clu_console_new(
+        shared->context, log,
+        shared->pace->ops->is_stepped ? &stepped_ops : &free_ops, host, error);
     return host->console ? g_steal_pointer(&host) : NULL;
 }
 

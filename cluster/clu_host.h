@@ -40,10 +40,10 @@ typedef struct CluHostShared {
     const bool *enabled;   /* link is plugged in; indexed by link */
     char *const *traces;   /* trace files, each nullable; indexed by link */
     CluHub *const *hubs;   /* indexed by network */
-    CluTimed *timed;       /* NULL unless the cluster is timed */
-    int alive;             /* descriptor to inherit as CLU_FD_ALIVE */
-    unsigned silence_ms;   /* longest silence of an agent; then it is hung */
-    unsigned boot_ms;      /* longest time for a boot; then it is hung */
+    CluPace *pace;
+    int alive;           /* descriptor to inherit as CLU_FD_ALIVE */
+    unsigned silence_ms; /* longest silence of an agent; then it is hung */
+    unsigned boot_ms;    /* longest time for a boot; then it is hung */
 } CluHostShared;
 
 typedef struct CluHostOps {
@@ -101,31 +101,36 @@ const char *clu_host_release(const CluHost *host);
 /* True if the NTB driver of @host reports the link of @device as up. */
 bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device);
 
-/* The following are for timed clusters, between two steps. */
+/* Kills the process at once. */
+void clu_host_end_process(CluHost *host, const char *cause);
+
+/* The following are for machines that go in steps, between two of them. */
 
 /* The machines have come to stand. */
-void clu_host_stood(CluHost *host);
+void clu_host_on_stand(CluHost *host);
 /* A number that changes when QEMU reads what it was given; 0 if it has read
  * all. */
 size_t clu_host_unread(const CluHost *host);
 /* The number of commands that the monitor has not answered. */
-unsigned clu_host_asked(const CluHost *host);
+unsigned clu_host_unanswered(const CluHost *host);
 /* Gives the machine what waits for the line @kind. False if nothing does, or if
  * the machine has not read all that it was given before. */
-bool clu_host_give(CluHost *host, CluInputKind kind);
+bool clu_host_feed(CluHost *host, CluInputKind kind);
 /* Does what a log of this machine says. All else that waits for the machine is
  * dropped. False if it has not read all that it was given before. */
 bool clu_host_replay(CluHost *host, const CluInput *input);
 /* True if the process was killed and has not ended yet. */
 bool clu_host_is_ending(const CluHost *host);
+/* The process ends, with @cause, when the machines stand. */
+void clu_host_request_end(CluHost *host, const char *cause);
 /* The host starts again, perhaps later: that it is dead is no failure. */
-void clu_host_expect(CluHost *host);
-bool clu_host_is_expected(const CluHost *host);
+void clu_host_expect_start(CluHost *host);
+bool clu_host_expects_start(const CluHost *host);
 /* The host starts when its process has ended, between two steps. */
-void clu_host_return(CluHost *host);
-/* Does what clu_host_kill() and clu_host_return() were asked for. True if that
- * was anything. */
-bool clu_host_act(CluHost *host);
+void clu_host_request_start(CluHost *host);
+/* Does what clu_host_kill() and clu_host_request_start() were asked for. True
+ * if that was anything. */
+bool clu_host_apply_pending(CluHost *host);
 
 /*
  * Branches, while time stands still for ever (clu_timed_set_template()).

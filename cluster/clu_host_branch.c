@@ -16,6 +16,7 @@
 #include "clu_dir.h"
 #include "clu_error.h"
 #include "clu_faults.h"
+#include "clu_timed.h"
 
 bool clu_host_is_quiet(const CluHost *host)
 {
@@ -23,7 +24,7 @@ bool clu_host_is_quiet(const CluHost *host)
                                 clu_guest_stream(host->guest),
                                 clu_console_stream(host->console)};
 
-    if (clu_qmp_asked(host->qmp) > 0) {
+    if (clu_qmp_unanswered(host->qmp) > 0) {
         return false;
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(lines); i++) {
@@ -162,7 +163,7 @@ bool clu_host_branch(CluHost *host, const CluPlan *plan, const char *dir,
         return false;
     }
     clu_fds_add(&fds, host->shared->alive, CLU_FD_ALIVE);
-    clu_fds_add(&fds, clu_timed_branch_board(host->shared->timed),
+    clu_fds_add(&fds, clu_timed_branch_board(clu_timed_of(host->shared->pace)),
                 CLU_FD_BOARD);
     for (unsigned i = 0; i < fds.there->len; i++) {
         g_string_append_printf(text, "fd %d\n",

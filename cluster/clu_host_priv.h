@@ -21,9 +21,9 @@ struct CluHost {
     CluHostState state; /* apart from a stop */
     char *cause;
     bool is_stopped; /* its CPUs do not run, but may go on */
-    bool returns;    /* timed: it starts again, perhaps later */
-    bool is_due;     /* timed: it starts between two steps, when it has ended */
-    char *fate;      /* timed: it is killed with this cause between two steps */
+    bool returns;    /* stepped: it starts again, perhaps later */
+    bool is_due; /* stepped: it starts between two steps, when it has ended */
+    char *fate;  /* stepped: it is killed with this cause between two steps */
     char *alarm; /* message of an oops or panic since the last boot; nullable */
     unsigned boots;   /* number of boots */
     unsigned watches; /* number of times that the agent has answered */
@@ -35,7 +35,7 @@ struct CluHost {
     /* The following belong to the process, and are unset while there is none.
      */
     CluProcess *process;
-    int control;  /* timed: line on which it makes branches; -1: none */
+    int control;  /* stepped: line on which it makes branches; -1: none */
     bool is_shut; /* the guest has switched its machine off */
     CluQmp *qmp;
     CluGuest *guest;
@@ -63,8 +63,6 @@ void clu_host_close_lines(const CluHostLines *lines);
 
 /* @cause is nullable. */
 void clu_host_set_state(CluHost *host, CluHostState state, const char *cause);
-/* Kills the process. */
-void clu_host_end_process(CluHost *host, const char *cause);
 /* The process of a CluHost has ended. */
 void clu_host_ended(void *owner);
 

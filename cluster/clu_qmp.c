@@ -143,7 +143,7 @@ CluStream *clu_qmp_stream(const CluQmp *qmp)
     return qmp->stream;
 }
 
-unsigned clu_qmp_asked(const CluQmp *qmp)
+unsigned clu_qmp_unanswered(const CluQmp *qmp)
 {
     unsigned count = g_queue_get_length((GQueue *)&qmp->pending);
     const uint8_t *waiting;

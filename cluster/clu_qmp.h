@@ -31,7 +31,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluQmp, clu_qmp_free)
 CluStream *clu_qmp_stream(const CluQmp *qmp);
 
 /* The number of commands that QEMU was given, and has not answered yet. */
-unsigned clu_qmp_asked(const CluQmp *qmp);
+unsigned clu_qmp_unanswered(const CluQmp *qmp);
 
 /* Answers to @count commands are expected, at least: they were written past
  * clu_qmp_command(). */

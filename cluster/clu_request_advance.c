@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* `advance` and `replay`: virtual time passes in a timed cluster. */
 #include "clu_requests.h"
+#include "clu_timed.h"
 
 typedef struct Advance {
     const CluTimed *timed;
@@ -13,7 +14,7 @@ static void advance_start(CluRequest *request, const GPtrArray *words)
     const char *word = words->pdata[1];
     uint64_t ns;
 
-    advance->timed = clu_cluster_setup(request->cluster)->timed;
+    advance->timed = clu_timed_of(clu_cluster_setup(request->cluster)->pace);
     if (!advance->timed) {
         clu_request_fail(request, CLU_CONTROL_USAGE,
                          "the machines run in real time, which advances by "
@@ -64,7 +65,8 @@ const CluRequestType clu_request_advance_type = {
 
 static void replay_start(CluRequest *request, const GPtrArray *words)
 {
-    const CluTimed *timed = clu_cluster_setup(request->cluster)->timed;
+    const CluTimed *timed =
+        clu_timed_of(clu_cluster_setup(request->cluster)->pace);
 
     if (!timed || !clu_timed_is_replay(timed)) {
         clu_request_fail(request, CLU_CONTROL_USAGE,
@@ -74,7 +76,8 @@ static void replay_start(CluRequest *request, const GPtrArray *words)
 
 static void replay_check(CluRequest *request)
 {
-    if (clu_timed_is_replayed(clu_cluster_setup(request->cluster)->timed)) {
+    if (clu_timed_is_replayed(
+            clu_timed_of(clu_cluster_setup(request->cluster)->pace))) {
         clu_request_exit(request, 0, 0);
     }
 }

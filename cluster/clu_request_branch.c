@@ -2,6 +2,7 @@
 /* `checkpoint` and `branch`: a timed cluster that stands, and clusters that go
  * on from there. */
 #include "clu_requests.h"
+#include "clu_timed.h"
 
 /* The machines read what they were given within rounds, in real time. */
 #define LOOK_MS 10
@@ -15,7 +16,8 @@ typedef struct Checkpoint {
 
 static void checkpoint_start(CluRequest *request, const GPtrArray *words)
 {
-    const CluTimed *timed = clu_cluster_setup(request->cluster)->timed;
+    const CluTimed *timed =
+        clu_timed_of(clu_cluster_setup(request->cluster)->pace);
 
     if (!timed) {
         clu_request_fail(request, CLU_CONTROL_USAGE,
@@ -74,7 +76,8 @@ const CluRequestType clu_request_checkpoint_type = {
 
 static void branch_start(CluRequest *request, const GPtrArray *words)
 {
-    const CluTimed *timed = clu_cluster_setup(request->cluster)->timed;
+    const CluTimed *timed =
+        clu_timed_of(clu_cluster_setup(request->cluster)->pace);
     g_autoptr(GPtrArray) sets = g_ptr_array_new();
 
     if (!timed || !clu_timed_is_template(timed)) {

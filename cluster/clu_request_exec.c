@@ -14,12 +14,27 @@
 /* The same for a timed cluster, in ns of virtual time. */
 #define START_NS INT64_C(5000000000)
 
-typedef struct Exec {
+typedef struct Exec Exec;
+
+/* How a command is served, in real time and in steps. */
+typedef struct ExecWay {
+    /* The agent has sent @length bytes of @stream; the client has taken them.
+     */
+    void (*sent)(const Exec *exec, CluAgentType stream, uint32_t length);
+    void (*taken)(const Exec *exec, CluAgentType stream, uint32_t length);
+    /* The client's input, or its end. */
+    void (*input)(Exec *exec, const CluAgentFrame *frame);
+    /* True if the agent should have begun the command by now. */
+    bool (*is_late)(const Exec *exec, const CluGuest *guest);
+} ExecWay;
+
+struct Exec {
     CluHost *host;
     CluSession *session;
-    const CluTimed *timed; /* NULL unless the cluster is timed */
-    bool is_started;       /* the agent has answered */
-    /* The following are for a timed cluster. */
+    const CluPace *pace;
+    const ExecWay *way;
+    bool is_started; /* the agent has answered */
+    /* The following are for machines that go in steps. */
     bool is_whole; /* the input ends without waiting for the command */
     bool is_input_over;
     bool is_end_sent;
@@ -28,7 +43,7 @@ typedef struct Exec {
     uint64_t allowed;  /* bytes of input that the client may still send */
     GByteArray *input; /* that has come, and is not sent to the agent yet */
     int64_t begun_ns;
-} Exec;
+};
 
 /* Fails with the state of the host, and with its cause. */
 static void fail_by_state(CluRequest *request, const CluHost *host,
@@ -66,7 +81,7 @@ static bool end_if_over(CluRequest *request)
     if (!exec->is_over) {
         return false;
     }
-    if (!exec->timed || clu_timed_stands_at(exec->timed, 0)) {
+    if (exec->pace->ops->stands(exec->pace)) {
         clu_request_exit(request, exec->status, exec->signal);
     }
     return true;
@@ -99,12 +114,7 @@ static void on_session_frame(void *owner, const CluAgentFrame *frame)
         break;
     case CLU_AGENT_STDOUT:
     case CLU_AGENT_STDERR:
-        if (exec->timed) {
-            /* The client would give credit at a random time. The machines
-             * wait for it if it is slow. */
-            clu_session_credit(exec->session, (CluAgentType)frame->type,
-                               frame->length);
-        }
+        exec->way->sent(exec, (CluAgentType)frame->type, frame->length);
         clu_request_send(request, frame->type, frame->body, frame->length);
         break;
     default:
@@ -134,7 +144,7 @@ static void on_session_lost(void *owner, const char *reason)
                      clu_host_plan(exec->host)->host->name, reason);
 }
 
-/* In a timed cluster: sends what has come of the input. */
+/* In steps: sends what has come of the input. */
 static void send_input(Exec *exec)
 {
     for (unsigned at = 0; at < exec->input->len; at += CLU_AGENT_BODY_MAX) {
@@ -162,6 +172,70 @@ static bool exec_holds(const CluRequest *request)
     return false;
 }
 
+static void input_in_steps(Exec *exec, const CluAgentFrame *frame)
+{
+    if (frame->length > exec->allowed || exec->is_input_over) {
+        return; /* the client breaks the rules */
+    }
+    exec->allowed -= frame->length;
+    exec->is_input_over = frame->type == CLU_AGENT_STDIN_EOF;
+    if (frame->length > 0) {
+        g_byte_array_append(exec->input, frame->body, frame->length);
+    }
+    if (!exec->is_whole) {
+        send_input(exec);
+    }
+}
+
+static void send_at_once(Exec *exec, const CluAgentFrame *frame)
+{
+    clu_session_send(exec->session, (CluAgentType)frame->type, frame->body,
+                     frame->length);
+}
+
+static void give_credit(const Exec *exec, CluAgentType stream, uint32_t length)
+{
+    clu_session_credit(exec->session, stream, length);
+}
+
+static void give_no_credit(const Exec *exec, CluAgentType stream,
+                           uint32_t length)
+{
+}
+
+static bool is_quiet(const Exec *exec, const CluGuest *guest)
+{
+    return clu_guest_quiet_us(guest) > START_MS * G_TIME_SPAN_MILLISECOND;
+}
+
+static bool is_late(const Exec *exec, const CluGuest *guest)
+{
+    return exec->pace->ops->limit(exec->pace) - exec->begun_ns > START_NS;
+}
+
+static const ExecWay free_running = {.sent = give_no_credit,
+                                     .taken = give_credit,
+                                     .input = send_at_once,
+                                     .is_late = is_quiet};
+
+/* The client would give credit at a random time. The machines wait for it if it
+ * is slow. */
+static const ExecWay stepped = {.sent = give_credit,
+                                .taken = give_no_credit,
+                                .input = input_in_steps,
+                                .is_late = is_late};
+
+/* In real time somebody looks again if the agent has answered; in steps each
+ * step ends with a look. */
+static void look_later(CluRequest *request)
+{
+    const Exec *exec = request->state;
+
+    if (exec->way == &free_running) {
+        clu_request_set_deadline(request, TURN_MS);
+    }
+}
+
 static void exec_start(CluRequest *request, const GPtrArray *words)
 {
     static const CluSessionOps ops = {.frame = on_session_frame,
@@ -178,11 +252,12 @@ static void exec_start(CluRequest *request, const GPtrArray *words)
         clu_request_fail_by(request, error);
         return;
     }
-    exec->timed = clu_cluster_setup(request->cluster)->timed;
-    exec->is_whole = exec->timed && request->type == &clu_request_whole_type;
+    exec->pace = clu_cluster_setup(request->cluster)->pace;
+    exec->way = exec->pace->ops->is_stepped ? &stepped : &free_running;
+    exec->is_whole = request->type == &clu_request_whole_type;
     exec->allowed = CLU_AGENT_WINDOW;
     exec->input = g_byte_array_new();
-    exec->begun_ns = exec->timed ? clu_timed_limit(exec->timed) : 0;
+    exec->begun_ns = exec->pace->ops->limit(exec->pace);
     guest = clu_host_guest(exec->host);
     if (!guest || !clu_guest_is_ready(guest) || is_lost(exec->host) ||
         is_stopped(exec->host)) {
@@ -197,9 +272,7 @@ static void exec_start(CluRequest *request, const GPtrArray *words)
     }
     exec->session =
         clu_session_new(guest, command->str, command->len, &ops, request);
-    if (!exec->timed) {
-        clu_request_set_deadline(request, TURN_MS);
-    }
+    look_later(request);
 }
 
 static void fail_to_begin(CluRequest *request)
@@ -210,7 +283,7 @@ static void fail_to_begin(CluRequest *request)
                      "the command has not begun: the agent of %s has not "
                      "answered for %d s%s",
                      clu_host_plan(exec->host)->host->name, START_MS / 1000,
-                     exec->timed ? " of virtual time" : "");
+                     exec->pace->ops->unit);
 }
 
 /* Ends the request if the host is lost, or does not begin the command. */
@@ -230,42 +303,20 @@ static void exec_check(CluRequest *request)
     if (exec->is_started || request->deadline || !guest) {
         return;
     }
-    if (exec->timed) {
-        if (clu_timed_limit(exec->timed) - exec->begun_ns > START_NS) {
-            fail_to_begin(request);
-        }
-        return;
-    }
-    if (clu_guest_quiet_us(guest) > START_MS * G_TIME_SPAN_MILLISECOND) {
+    if (exec->way->is_late(exec, guest)) {
         fail_to_begin(request);
         return;
     }
-    clu_request_set_deadline(request, TURN_MS);
+    look_later(request);
 }
 
 static void on_credit(const Exec *exec, const CluAgentFrame *frame)
 {
     uint32_t stream = frame->length == 8 ? clu_agent_get32(frame->body) : 0;
 
-    if (!exec->timed &&
-        (stream == CLU_AGENT_STDOUT || stream == CLU_AGENT_STDERR)) {
-        clu_session_credit(exec->session, (CluAgentType)stream,
-                           clu_agent_get32(frame->body + 4));
-    }
-}
-
-static void on_timed_input(Exec *exec, const CluAgentFrame *frame)
-{
-    if (frame->length > exec->allowed || exec->is_input_over) {
-        return; /* the client breaks the rules */
-    }
-    exec->allowed -= frame->length;
-    exec->is_input_over = frame->type == CLU_AGENT_STDIN_EOF;
-    if (frame->length > 0) {
-        g_byte_array_append(exec->input, frame->body, frame->length);
-    }
-    if (!exec->is_whole) {
-        send_input(exec);
+    if (stream == CLU_AGENT_STDOUT || stream == CLU_AGENT_STDERR) {
+        exec->way->taken(exec, (CluAgentType)stream,
+                         clu_agent_get32(frame->body + 4));
     }
 }
 
@@ -279,11 +330,8 @@ static void exec_frame(CluRequest *request, const CluAgentFrame *frame)
         break;
     case CLU_AGENT_STDIN:
     case CLU_AGENT_STDIN_EOF:
-        if (exec->timed) {
-            on_timed_input(exec, frame);
-            break;
-        }
-        /* fall through */
+        exec->way->input(exec, frame);
+        break;
     case CLU_AGENT_SIGNAL:
         clu_session_send(exec->session, (CluAgentType)frame->type, frame->body,
                          frame->length);

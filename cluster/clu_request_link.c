@@ -187,15 +187,14 @@ static bool make_trace(CluRequest *request, const char *path)
     return true;
 }
 
-/* Both ends append as quickly as this machine lets them. In virtual time only
- * the times of packets count. */
-static void sort_closed(CluRequest *request)
+static void finish_closed(CluRequest *request)
 {
     const Change *change = request->state;
+    const CluPace *pace = clu_cluster_setup(request->cluster)->pace;
     g_autoptr(GError) error = NULL;
 
-    if (change->closed && clu_cluster_setup(request->cluster)->timed &&
-        !trc_file_sort(change->closed, &error)) {
+    if (change->closed &&
+        !pace->ops->close_trace(pace, change->closed, &error)) {
         clu_request_note(request, "%s", error->message);
     }
 }
@@ -225,7 +224,7 @@ static void trace_check(CluRequest *request)
         clu_cluster_set_trace(request->cluster, change->link, NULL);
     }
     if (check_answers(request)) {
-        sort_closed(request);
+        finish_closed(request);
         clu_request_exit(request, 0, 0);
     }
 }

@@ -30,8 +30,9 @@ static void status_start(CluRequest *request, const GPtrArray *words)
     unsigned i;
 
     status->ask = clu_ask_new(on_answered, request);
-    /* A timed cluster has reported all that it did when it stands still. */
-    for (i = 0; !clu_cluster_setup(request->cluster)->timed && i < hosts->len;
+    /* Machines that go in steps have reported all that they did in a step. */
+    for (i = 0; !clu_cluster_setup(request->cluster)->pace->ops->is_stepped &&
+                i < hosts->len;
          i++) {
         clu_ask_send(status->ask,
                      clu_host_qmp(clu_cluster_host(request->cluster, i)),

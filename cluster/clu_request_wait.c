@@ -99,7 +99,7 @@ static bool is_bad(const CluHost *host)
     CluHostState state = clu_host_state(host);
 
     return state != CLU_HOST_UP && state != CLU_HOST_BOOTING &&
-           state != CLU_HOST_STOPPED && !clu_host_is_expected(host);
+           state != CLU_HOST_STOPPED && !clu_host_expects_start(host);
 }
 
 static void check_up(CluRequest *request)
@@ -184,6 +184,7 @@ static void restart_start(CluRequest *request, const GPtrArray *words)
 {
     Wait *wait = request->state;
     GError *error = NULL;
+    CluPace *pace;
 
     wait->host =
         clu_cluster_find_host(request->cluster, words->pdata[1], &error);
@@ -192,37 +193,25 @@ static void restart_start(CluRequest *request, const GPtrArray *words)
         return;
     }
     wait->is_killing = true;
-    clu_host_kill(wait->host, "it is being restarted");
-    if (clu_cluster_setup(request->cluster)->timed) {
-        clu_host_return(wait->host);
-    }
-}
-
-/* A timed cluster starts the process between two steps. */
-static bool begin_process(CluRequest *request, GError **error)
-{
-    const Wait *wait = request->state;
-
-    return clu_cluster_setup(request->cluster)->timed ||
-           clu_host_start(wait->host, error);
+    pace = clu_cluster_setup(request->cluster)->pace;
+    pace->ops->restart(pace, wait->host, "it is being restarted");
 }
 
 static void restart_check(CluRequest *request)
 {
     Wait *wait = request->state;
+    CluPace *pace = clu_cluster_setup(request->cluster)->pace;
     g_autoptr(GError) error = NULL;
 
     if (!wait->is_killing) {
         check_up(request);
         return;
     }
-    if (clu_cluster_setup(request->cluster)->timed
-            ? clu_host_is_expected(wait->host)
-            : clu_host_has_process(wait->host)) {
+    if (pace->ops->is_restarting(pace, wait->host)) {
         return;
     }
     wait->is_killing = false;
-    if (begin_process(request, &error)) {
+    if (pace->ops->start_again(pace, wait->host, &error)) {
         begin_wait(request, clu_cluster_setup(request->cluster)->boot_ms);
     } else {
         clu_request_fail(request, CLU_CONTROL_FAILED, "%s: %s",

@@ -57,6 +57,7 @@ static void add_host(JsonBuilder *builder, const CluCluster *cluster,
     const CluPlanHost *plan = clu_host_plan(host);
     const TopoVm *vm = plan->host->vm;
     const char *dir = clu_dir_path(clu_cluster_dir(cluster));
+    int64_t virtual_ns, moving_us;
     g_autofree char *log = clu_dir_log_path(dir, plan->host->name);
     g_autofree char *qmp =
         vm->qmp ? clu_dir_qmp_path(dir, plan->host->name) : NULL;
@@ -74,9 +75,9 @@ static void add_host(JsonBuilder *builder, const CluCluster *cluster,
     add_number(builder, "memory_bytes", vm->memory_bytes);
     add_number(builder, "cpus", vm->cpus);
     add_text(builder, "accel", setup->is_kvm[index] ? "kvm" : "tcg");
-    if (setup->timed) {
-        add_number(builder, "virtual_ns", clu_timed_now(setup->timed, plan));
-        add_number(builder, "moving_us", clu_timed_moving_us(setup->timed));
+    if (setup->pace->ops->times(setup->pace, plan, &virtual_ns, &moving_us)) {
+        add_number(builder, "virtual_ns", virtual_ns);
+        add_number(builder, "moving_us", moving_us);
     }
     add_text(builder, "client", vm->client);
     add_bool(builder, "iommu", plan->host->iommu);

@@ -288,7 +288,7 @@ static bool on_holds_time(void *owner)
     return false;
 }
 
-static void on_stood(void *owner)
+static void on_stand(void *owner)
 {
     on_check(owner);
 }
@@ -335,7 +335,7 @@ static bool run(Supervisor *supervisor, const CluClusterSetup *setup, int alive,
                                       .logged = on_logged,
                                       .wants_time = on_wants_time,
                                       .holds_time = on_holds_time,
-                                      .stood = on_stood,
+                                      .on_stand = on_stand,
                                       .end = on_end};
     supervisor->dir = setup->dir;
     supervisor->context = g_main_context_default();
@@ -380,7 +380,7 @@ static void supervisor_main(const CluClusterSetup *setup, int conn)
     g_autoptr(GError) error = NULL;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     const int kept[] = {conn, clu_dir_lock(setup->dir),
-                        setup->timed ? clu_timed_board(setup->timed) : -1};
+                        setup->pace->ops->board(setup->pace)};
     int alive;
 
     /* The program may have blocked its signals. */
@@ -397,12 +397,10 @@ static void supervisor_main(const CluClusterSetup *setup, int conn)
         !run(&supervisor, setup, alive, conn, &error)) {
         tell_owner(conn, error);
     }
-    if (setup->timed && supervisor.cluster) {
-        clu_timed_end(setup->timed);
-    }
     /* Those that are children of this process end with it. A machine of a
      * branch is none, and if it was stopped it does not hear of the end. */
     if (supervisor.cluster) {
+        setup->pace->ops->end(setup->pace);
         clu_cluster_abandon(supervisor.cluster);
     }
     /* Now the keeper removes the directory. */

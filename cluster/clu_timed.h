@@ -3,6 +3,7 @@
 #define CLU_TIMED_H
 
 #include "clu_faults.h"
+#include "clu_pace.h"
 #include "clu_plan_types.h"
 #include "clu_timed_log.h"
 
@@ -11,6 +12,11 @@
  * keep one virtual time.
  */
 typedef struct CluTimed CluTimed;
+
+/* The pace of @timed; and the virtual time of a cluster with @pace, NULL if it
+ * has none. */
+CluPace *clu_timed_pace(CluTimed *timed);
+CluTimed *clu_timed_of(const CluPace *pace);
 
 /* The time from the moment a link is plugged in until messages pass, in ns. */
 #define CLU_TIMED_TRAINING_NS 10000000
@@ -38,7 +44,7 @@ void clu_timed_set_model(CluTimed *timed, CluTimedModel *model, void *owner);
 
 /*
  * Starts the process of the model, which ends with this process. If it ends
- * before, CluTimedOps.end is called. To be called before other threads exist.
+ * before, CluPaceUser.end is called. To be called before other threads exist.
  * False and @error if there can be no process.
  */
 bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan,
@@ -48,34 +54,6 @@ bool clu_timed_start_model(CluTimed *timed, const CluPlan *plan,
  * clu_timed_board() as CLU_FD_BOARD. */
 char *clu_timed_plugin(const CluTimed *timed, const CluPlanHost *host);
 int clu_timed_board(const CluTimed *timed);
-
-typedef struct CluTimedOps {
-    /* No machine can go on, because the model has ended or the board is
-     * damaged: the cluster ends. May be called again. */
-    void (*end)(void *owner);
-    /* The virtual time up to which somebody waits for the machines; 0: nobody
-     * does. */
-    int64_t (*wanted)(void *owner);
-    /* True if something that belongs to an input has not come yet: nothing is
-     * given to the machines, and time stands still. */
-    bool (*held)(void *owner);
-    /* A number that changes when a machine reads what was given to it. */
-    size_t (*unread)(void *owner);
-    /* The number of commands that monitors have not answered. */
-    unsigned (*asked)(void *owner);
-    /* The machines have come to stand. */
-    void (*stood)(void *owner);
-    /* It is the time of @step. */
-    void (*fault)(void *owner, const CluFaultStep *step);
-    /* Ends and begins processes. True if it did. */
-    bool (*act)(void *owner);
-    /* Gives the machines what waits for them. False if nothing did, or if
-     * they have not read what they were given before. */
-    bool (*give)(void *owner);
-    /* Does what the log of another run says, in place of `act` and `give`.
-     * False if the machine has not read what it was given before. */
-    bool (*replay)(void *owner, const CluInput *input);
-} CluTimedOps;
 
 /*
  * Virtual time goes on in steps of at most CLU_TIMED_STEP_NS while it is
@@ -90,7 +68,7 @@ typedef struct CluTimedOps {
 #define CLU_TIMED_BARRIER_NS     1000000
 #define CLU_TIMED_ADVANCE_MAX_NS (INT64_C(86400) * 1000000000)
 bool clu_timed_start(CluTimed *timed, GMainContext *context,
-                     const CluTimedOps *ops, void *owner, GError **error);
+                     const CluPaceUser *user, void *owner, GError **error);
 /* The virtual time at which all machines stand, or up to which they run. */
 int64_t clu_timed_limit(const CluTimed *timed);
 /* True if all machines stand at @ns or later. */
@@ -140,15 +118,15 @@ bool clu_timed_is_template(const CluTimed *timed);
 bool clu_timed_branch_model(CluTimed *timed, char *const *sets, GError **error);
 int clu_timed_branch_board(const CluTimed *timed);
 /* The machines' main loops come round once. */
-void clu_timed_turn(CluTimed *timed);
+void clu_timed_wake(CluTimed *timed);
 /* All machines have made a branch: this cluster is theirs, with the faults of
  * @plan, which is borrowed. It writes no log. */
 bool clu_timed_branch(CluTimed *timed, const CluPlan *plan, GError **error);
 
 /* The process of @host has ended: the others do not wait for it any more. */
-void clu_timed_leave(CluTimed *timed, const CluPlanHost *host);
+void clu_timed_remove_machine(CluTimed *timed, const CluPlanHost *host);
 /* A process for @host is about to be started, where time stands still. */
-void clu_timed_return(CluTimed *timed, const CluPlanHost *host);
+void clu_timed_add_machine(CluTimed *timed, const CluPlanHost *host);
 
 /* True if @host stands in the middle of an access. It acts on no input now. */
 bool clu_timed_is_busy(const CluTimed *timed, const CluPlanHost *host);

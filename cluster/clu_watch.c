@@ -61,8 +61,8 @@ struct CluWatch {
     Reader map;        /* script that prints the names; run for a new driver */
     bool is_map_stale; /* a driver was loaded after `map` was started */
     GSource *restart;  /* timer that starts `log` again; NULL: none */
-    bool is_timed;
-    bool is_due;       /* timed: `log` starts again when the machines stand */
+    const CluPace *pace;
+    bool is_due;       /* `log` starts again when the machines stand */
     int64_t sequence;  /* number of the last record handled; -1: none */
     GHashTable *up;    /* names such as "switchtec0" whose link is up */
     GHashTable *names; /* PCI address to name */
@@ -173,7 +173,7 @@ static gboolean on_restart(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-void clu_watch_stood(CluWatch *watch)
+void clu_watch_on_stand(CluWatch *watch)
 {
     if (watch->is_due) {
         watch->is_due = false;
@@ -192,11 +192,10 @@ static void on_end(Reader *reader)
         if (watch->is_map_stale) {
             start_map(watch);
         }
-    } else if (watch->is_timed) {
-        watch->is_due = true;
     } else if (!watch->restart) {
-        watch->restart =
-            clu_source_new_timer(watch->context, RESTART_MS, on_restart, watch);
+        watch->restart = watch->pace->ops->question_timer(
+            watch->pace, watch->context, RESTART_MS, on_restart, watch);
+        watch->is_due = watch->restart == NULL;
     }
 }
 
@@ -299,15 +298,16 @@ static void start_map(CluWatch *watch)
 }
 
 CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
-                        const CluPlanHost *host, unsigned number, bool is_timed,
-                        const CluWatchOps *ops, void *owner)
+                        const CluPlanHost *host, unsigned number,
+                        const CluPace *pace, const CluWatchOps *ops,
+                        void *owner)
 {
     CluWatch *watch = g_new0(CluWatch, 1);
 
     watch->context = context;
     watch->guest = guest;
     watch->host = host;
-    watch->is_timed = is_timed;
+    watch->pace = pace;
     watch->ops = ops;
     watch->owner = owner;
     watch->sequence = -1;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "clu_guest.h"
+#include "clu_pace.h"
 #include "clu_plan.h"
 
 /*
@@ -26,15 +27,16 @@ typedef struct CluWatchOps {
 /*
  * Watches @guest, the guest of @host. It must be ready. @number must differ
  * from that of earlier watches of the same guest. If the guest falls behind
- * with its log, the watch asks for it again: after a pause of real time, or, if
- * @is_timed, in clu_watch_stood().
+ * with its log, the watch asks for it again: after a pause, or if
+ * @pace has no real time, in clu_watch_on_stand().
  */
 CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
-                        const CluPlanHost *host, unsigned number, bool is_timed,
-                        const CluWatchOps *ops, void *owner);
+                        const CluPlanHost *host, unsigned number,
+                        const CluPace *pace, const CluWatchOps *ops,
+                        void *owner);
 
 /* The machines of a timed cluster have come to stand. */
-void clu_watch_stood(CluWatch *watch);
+void clu_watch_on_stand(CluWatch *watch);
 
 /* Frees @watch (nullable). */
 void clu_watch_free(CluWatch *watch);

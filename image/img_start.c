@@ -147,7 +147,7 @@ static int start_supervisor(const CluPlan *plan, const char *name,
     setup->plan = plan;
     setup->dir = dir;
     setup->paths = paths;
-    setup->timed = timed;
+    setup->pace = timed ? clu_timed_pace(timed) : clu_pace_free();
     return clu_supervisor_start(setup, error);
 }
 

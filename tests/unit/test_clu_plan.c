@@ -82,7 +82,7 @@ static char *argv_of(const Case *c, unsigned host, bool is_kvm,
 
     ck_assert_ptr_nonnull(c->plan);
     argv = clu_argv_new(c->plan, c->plan->hosts->pdata[host], &paths, is_kvm,
-                        enabled ? enabled : all, traces, NULL);
+                        enabled ? enabled : all, traces, clu_pace_free());
     return g_strjoinv("\n", argv);
 }
 

@@ -74,6 +74,7 @@ static void rig_start(Rig *rig, const char *a, const char *b,
                               .dir = rig->path};
     }
     setup.plan = rig->plan;
+    setup.pace = clu_pace_free();
     setup.dir = rig->dir;
     fd = clu_supervisor_start(&setup, NULL);
     ck_assert_int_ge(fd, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Hosts of timed clusters: what happens to them between two steps. */
+/* Hosts whose machines go in steps: what happens to them between two steps. */
 #define _GNU_SOURCE
 #include "clu_host_priv.h"
+#include "clu_timed.h"
 
 #include <string.h>
 
@@ -13,6 +14,11 @@
 static const CluInputKind kinds[] = {CLU_INPUT_QMP, CLU_INPUT_AGENT,
                                      CLU_INPUT_CONSOLE};
 
+static CluTimed *timed_of(const CluHost *host)
+{
+    return clu_timed_of(host->shared->pace);
+}
+
 static CluStream *line_of(const CluHost *host, CluInputKind kind)
 {
     return kind == CLU_INPUT_QMP     ? clu_qmp_stream(host->qmp)
@@ -20,10 +26,10 @@ static CluStream *line_of(const CluHost *host, CluInputKind kind)
                                      : clu_console_stream(host->console);
 }
 
-void clu_host_stood(CluHost *host)
+void clu_host_on_stand(CluHost *host)
 {
     if (host->watch) {
-        clu_watch_stood(host->watch);
+        clu_watch_on_stand(host->watch);
     }
 }
 
@@ -39,12 +45,12 @@ size_t clu_host_unread(const CluHost *host)
     return bytes;
 }
 
-unsigned clu_host_asked(const CluHost *host)
+unsigned clu_host_unanswered(const CluHost *host)
 {
-    return host->qmp ? clu_qmp_asked(host->qmp) : 0;
+    return host->qmp ? clu_qmp_unanswered(host->qmp) : 0;
 }
 
-bool clu_host_give(CluHost *host, CluInputKind kind)
+bool clu_host_feed(CluHost *host, CluInputKind kind)
 {
     CluStream *line = host->guest ? line_of(host, kind) : NULL;
     g_autofree uint8_t *copy = NULL;
@@ -53,7 +59,7 @@ bool clu_host_give(CluHost *host, CluInputKind kind)
 
     /* A machine in the middle of an access keeps its gate closed, so it would
      * act on the input in the middle of a step. */
-    if (!line || clu_timed_is_busy(host->shared->timed, host->plan)) {
+    if (!line || clu_timed_is_busy(timed_of(host), host->plan)) {
         return false;
     }
     waiting = clu_stream_waiting(line, &length);
@@ -63,7 +69,7 @@ bool clu_host_give(CluHost *host, CluInputKind kind)
     copy = g_memdup2(waiting, MIN(length, GIVEN_BYTES));
     length = clu_stream_let(line, GIVEN_BYTES);
     if (length > 0) {
-        clu_timed_note(host->shared->timed, kind, host->plan->host->name, copy,
+        clu_timed_note(timed_of(host), kind, host->plan->host->name, copy,
                        length);
     }
     return length > 0;
@@ -115,15 +121,15 @@ bool clu_host_replay(CluHost *host, const CluInput *input)
         return true; /* a fault with the name of this host: it happens anyway */
     }
     if (input->kind == CLU_INPUT_START) {
-        clu_host_return(host);
-        return clu_host_act(host);
+        clu_host_request_start(host);
+        return clu_host_apply_pending(host);
     }
     if (!host->guest) {
         return true; /* its process has ended in this run, too */
     }
     if (input->kind == CLU_INPUT_KILL) {
         clu_host_kill(host, "it was killed in the run that is replayed");
-        clu_host_act(host);
+        clu_host_apply_pending(host);
         return true;
     }
     line = line_of(host, input->kind);
@@ -152,32 +158,38 @@ static void start_again(CluHost *host)
 
     host->is_due = false;
     host->returns = false;
-    clu_timed_note(host->shared->timed, CLU_INPUT_START, host->plan->host->name,
+    clu_timed_note(timed_of(host), CLU_INPUT_START, host->plan->host->name,
                    NULL, 0);
-    clu_timed_return(host->shared->timed, host->plan);
+    clu_timed_add_machine(timed_of(host), host->plan);
     if (!clu_host_start(host, &error)) {
-        clu_timed_leave(host->shared->timed, host->plan);
+        clu_timed_remove_machine(timed_of(host), host->plan);
         clu_host_set_state(host, CLU_HOST_DEAD, error->message);
     }
 }
 
-void clu_host_expect(CluHost *host)
+void clu_host_expect_start(CluHost *host)
 {
     host->returns = true;
 }
 
-void clu_host_return(CluHost *host)
+void clu_host_request_start(CluHost *host)
 {
     host->returns = true;
     host->is_due = true;
 }
 
-bool clu_host_is_expected(const CluHost *host)
+void clu_host_request_end(CluHost *host, const char *cause)
+{
+    g_free(host->fate);
+    host->fate = g_strdup(cause);
+}
+
+bool clu_host_expects_start(const CluHost *host)
 {
     return host->returns;
 }
 
-bool clu_host_act(CluHost *host)
+bool clu_host_apply_pending(CluHost *host)
 {
     g_autofree char *cause = g_steal_pointer(&host->fate);
 
@@ -188,8 +200,8 @@ bool clu_host_act(CluHost *host)
     if (!cause || !host->process) {
         return false;
     }
-    clu_timed_note(host->shared->timed, CLU_INPUT_KILL, host->plan->host->name,
-                   NULL, 0);
+    clu_timed_note(timed_of(host), CLU_INPUT_KILL, host->plan->host->name, NULL,
+                   0);
     clu_host_end_process(host, cause);
     return true;
 }
