@@ -150,10 +150,6 @@ static TimedBoard *board_open(int fd, int machine)
     if (fstat(fd, &st) < 0) {
         return NULL;
     }
-    if ((size_t)st.st_size < sizeof(Shared)) {
-        errno = EINVAL;
-        return NULL;
-    }
     s = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
              0);
     if (s == MAP_FAILED) {

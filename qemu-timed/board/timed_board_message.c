@@ -4,9 +4,6 @@
 bool timed_board_read_head(TimedBoard *board, unsigned channel, uint64_t at,
                            size_t used, Head *ret_head)
 {
-    if (used < sizeof(Head)) {
-        return false;
-    }
     board_ring_get(board->shared->rings[channel], at, ret_head,
                    sizeof(*ret_head));
     if (ret_head->size > TIMED_BOARD_MESSAGE ||

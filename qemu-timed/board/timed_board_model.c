@@ -110,18 +110,16 @@ static bool read_crossing(TimedBoard *board, unsigned channel,
     if (!find_crossing(board, channel, &used) || used == 0) {
         return false;
     }
-    if (used >= board_room(sizeof(*c))) {
-        board_ring_get(s->rings[board->channels + channel],
-                       s->channel[channel].seen, c, sizeof(*c));
-        c->channel = channel;
-        c->machine = board->way[channel].from;
-        if (c->size <= TIMED_BOARD_MESSAGE &&
-            board_room(sizeof(*c) + c->size) <= used &&
-            c->kind <= TIMED_CROSSING_PLACE &&
-            c->bytes <= TIMED_BOARD_MESSAGE && c->time >= 0 &&
-            c->least >= c->time && memchr(c->device, 0, sizeof(c->device))) {
-            return true;
-        }
+    board_ring_get(s->rings[board->channels + channel],
+                   s->channel[channel].seen, c, sizeof(*c));
+    c->channel = channel;
+    c->machine = board->way[channel].from;
+    if (c->size <= TIMED_BOARD_MESSAGE &&
+        board_room(sizeof(*c) + c->size) <= used &&
+        c->kind <= TIMED_CROSSING_PLACE && c->bytes <= TIMED_BOARD_MESSAGE &&
+        c->time >= 0 && c->least >= c->time &&
+        memchr(c->device, 0, sizeof(c->device))) {
+        return true;
     }
     board_damaged(board, "a crossing on it is none that a machine can make");
     return false;

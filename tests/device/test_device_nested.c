@@ -196,6 +196,9 @@ static void start_nvme_begin(void)
     rig_read_begin(rig, RIG_BAR0 + 0x2000, 4);
 }
 
+/* In the slot: devices[1] to devices[5] */
+#define SLOT_DEVICES 5
+
 static const Device devices[] = {
     {"nvme",
      0,
@@ -214,32 +217,32 @@ static const Device devices[] = {
      start_nvme_begin,
      {{0x14, 0}, {0x1008, 20}}},
     {"e1000e",
-     0,
-     0x38,
+     PORT_BUS,
+     1,
      0x10,
      E1000E_BAR,
      prepare_e1000e,
      start_e1000e,
      {{0x0, 1u << 26}, {0x3808, 0}, {0x3818, 7}, {0x400, 0}, {0x20, 0}}},
     {"ahci",
-     0,
-     0x40,
+     PORT_BUS,
+     2,
      0x24,
      AHCI_BAR,
      prepare_ahci,
      start_ahci,
      {{0x04, 1u << 31 | 1}, {0x118, 0}, {0x12c, 1}, {0x138, 2}, {0x100, 0}}},
     {"xhci",
-     0,
-     0x48,
+     PORT_BUS,
+     3,
      0x10,
      XHCI_BAR,
      prepare_xhci,
      start_xhci,
      {{0x40, 2}, {0x40, 0}, {0x58, 2}, {0x2000, 0}, {0x1028, 0}}},
     {"gpu",
-     0,
-     0x50,
+     PORT_BUS,
+     4,
      0x10,
      GPU_BAR0,
      prepare_gpu,
@@ -254,15 +257,15 @@ static void setup(void)
     static const char *const arguments[] = {
         "-drive",  "if=none,id=d0,driver=null-co,read-zeroes=on,size=64M",
         "-device", "nvme,addr=06.0,serial=1,drive=d0",
-        "-device", "e1000e,addr=07.0",
         "-drive",  "if=none,id=d1,driver=null-co,read-zeroes=on,size=64M",
-        "-device", "ich9-ahci,id=ahci9,addr=08.0",
-        "-device", "ide-hd,bus=ahci9.0,drive=d1",
-        "-device", "qemu-xhci,addr=09.0",
-        "-device", "farside-gpu,addr=0a.0",
         "-device", "pcie-root-port,id=rp,addr=0b.0,chassis=1,slot=1",
         "-drive",  "if=none,id=d2,driver=null-co,read-zeroes=on,size=64M",
-        "-device", "nvme,bus=rp,serial=2,drive=d2",
+        "-device", "nvme,bus=rp,addr=00.0,multifunction=on,serial=2,drive=d2",
+        "-device", "e1000e,bus=rp,addr=00.1",
+        "-device", "ich9-ahci,id=ahci9,bus=rp,addr=00.2",
+        "-device", "ide-hd,bus=ahci9.0,drive=d1",
+        "-device", "qemu-xhci,bus=rp,addr=00.3",
+        "-device", "farside-gpu,bus=rp,addr=00.4",
         NULL};
     uint64_t targets[] = {
         ECAM,          ECAM + 0x20000,     ECAM + 0x40000,     ECAM + 0xe0000,
@@ -298,8 +301,9 @@ static void restore(const Device *d)
 
     if (d->bus) {
         rig_pci_write(rig, PORT_DEVFN, 0x18, 0x00010100);
+        /* Memory base and limit: from GPU_BAR0 to the end of XHCI_BAR */
         rig_pci_write(rig, PORT_DEVFN, 0x20,
-                      (uint32_t)(NVME2_BAR >> 16) * 0x10001);
+                      (uint32_t)(XHCI_BAR >> 16 << 16 | GPU_BAR0 >> 16));
         rig_pci_write(rig, PORT_DEVFN, 0x3c, 0);
         rig_pci_write(rig, PORT_DEVFN, 0x04, 0x6);
     }
@@ -451,6 +455,51 @@ START_TEST(no_request_harms_a_device_that_waits)
 }
 END_TEST
 
+/*
+ * Any write to any place of the device and of its port, at any place of its
+ * work.
+ */
+static Request any_request(const Device *d, GRand *random)
+{
+    Request r = {.size = 1u << g_rand_int_range(random, 0, 3),
+                 .value = g_rand_int(random)};
+
+    switch (g_rand_int_range(random, 0, 4)) {
+    case 0:
+        r.address = ECAM_OF(0ull, PORT_DEVFN) + g_rand_int_range(random, 0, 64);
+        break;
+    case 1:
+        r.address = ECAM_OF((uint64_t)d->bus, d->devfn) +
+                    g_rand_int_range(random, 0, 256);
+        break;
+    default:
+        r.address = d->bar + g_rand_int_range(random, 0, 0x1010);
+        break;
+    }
+    r.address &= ~(uint64_t)(r.size - 1);
+    if (g_rand_boolean(random)) {
+        r.value &= 1u << g_rand_int_range(random, 0, 32);
+    }
+    return r;
+}
+
+START_TEST(no_random_request_harms_a_device_that_waits)
+{
+    bool all = !g_strcmp0(g_getenv("FARSIDE_NESTED"), "all");
+    const Device *d = &devices[_i];
+    g_autoptr(GRand) random = g_rand_new_with_seed(1 + (unsigned)_i);
+    unsigned rounds = all ? 500 : 20, places, i;
+
+    places = run_once(d, NULL, 0);
+    for (i = 0; i < rounds; i++) {
+        Request r = any_request(d, random);
+        unsigned place = (unsigned)g_rand_int_range(random, 0, (gint)places);
+
+        run_once(d, &r, place);
+    }
+}
+END_TEST
+
 /* Requests that may pass */
 
 typedef struct {
@@ -519,19 +568,19 @@ START_TEST(memory_and_interrupts_pass_a_device_that_waits)
 END_TEST
 
 /*
- * PCIe 5.0 s7.5.3.10: the far end switches the slot off, so the drive in it is
- * gone; at each place of the drive's own work.
+ * PCIe 5.0 s7.5.3.10: the far end switches the slot off, so the devices in it
+ * are gone; at places of each device's own work.
  */
-START_TEST(a_slot_that_is_switched_off_waits_for_its_drive)
+START_TEST(a_slot_that_is_switched_off_waits_for_its_devices)
 {
-    const Device *d = &devices[1];
+    const Device *d = &devices[1 + _i % SLOT_DEVICES];
     unsigned express = rig_pci_find(rig, PORT_DEVFN, 0x10);
     Request off = {ECAM_OF(0ull, PORT_DEVFN) + express + 0x18, 2, 0x7c0, false};
     Attack a = {&off, 0};
 
     /* The first run of a drive reads more than the next ones. */
     run_once(d, NULL, 0);
-    a.place = (run_once(d, NULL, 0) - 1) * (unsigned)_i / 4;
+    a.place = (run_once(d, NULL, 0) - 1) * ((unsigned)_i / SLOT_DEVICES) / 2;
     restore(d);
     rig_pci_write(rig, PORT_DEVFN, express + 0x18, 0x3c0);
     far_memory_settle(far);
@@ -555,10 +604,13 @@ static Suite *make_suite(void)
     tcase_set_timeout(tcase, 280);
     tcase_add_loop_test(tcase, no_request_harms_a_device_that_waits, 0,
                         G_N_ELEMENTS(devices));
+    tcase_add_loop_test(tcase, no_random_request_harms_a_device_that_waits, 0,
+                        G_N_ELEMENTS(devices));
     tcase_add_loop_test(tcase, memory_and_interrupts_pass_a_device_that_waits,
                         0, G_N_ELEMENTS(devices));
-    tcase_add_loop_test(tcase, a_slot_that_is_switched_off_waits_for_its_drive,
-                        0, 5);
+    tcase_add_loop_test(tcase,
+                        a_slot_that_is_switched_off_waits_for_its_devices, 0,
+                        3 * SLOT_DEVICES);
     suite_add_tcase(suite, tcase);
     return suite;
 }

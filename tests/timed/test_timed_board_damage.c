@@ -136,6 +136,8 @@ static void use_as_model(TimedBoard *board)
         ck_assert_uint_eq(got.crossing.machine,
                           timed_board_source(board, got.crossing.channel));
         ck_assert_uint_le(got.crossing.kind, TIMED_CROSSING_PLACE);
+        ck_assert_int_ge(got.crossing.time, 0);
+        ck_assert_int_ge(got.crossing.least, got.crossing.time);
         ck_assert_uint_lt(strnlen(got.crossing.device, TIMED_BOARD_DEVICE),
                           TIMED_BOARD_DEVICE);
         ck_assert_uint_le(++n, CHANNELS * RING / sizeof(TimedCrossing));
@@ -281,6 +283,160 @@ START_TEST(test_long_message)
 }
 END_TEST
 
+/* A crossing that is too long for the model's buffer, although as much waits;
+ * one of which only a part waits; and one whose device's name has no end. */
+START_TEST(test_no_crossing)
+{
+    static const uint32_t sizes[] = {TIMED_BOARD_MESSAGE + 1,
+                                     TIMED_BOARD_MESSAGE, 100};
+    static const uint8_t bytes[5000];
+    const TimedCrossing crossing = {.kind = TIMED_CROSSING_WRITE, .bytes = 4};
+    Rig rig = rig_new();
+    uint8_t *ring = rig.machine[0]->shared->rings[CHANNELS];
+
+    /* Two waiting crossings have more bytes than the long one says. */
+    for (int i = 0; i < 2 - _i % 2; i++) {
+        ck_assert(timed_board_cross(rig.machine[0], 0, 6, &crossing, bytes,
+                                    sizeof(bytes)));
+    }
+    memcpy(ring + offsetof(TimedCrossing, size), &sizes[_i], sizeof(*sizes));
+    memset(ring + offsetof(TimedCrossing, device), _i == 2 ? 'x' : 0,
+           TIMED_BOARD_DEVICE);
+    ck_assert(!timed_board_take_crossing(rig.machine[MACHINES], &got.crossing,
+                                         got.bytes));
+    ck_assert_ptr_nonnull(timed_board_error(rig.machine[MACHINES]));
+    rig_free(&rig);
+}
+END_TEST
+
+/* Counts that lie between two units: no message begins there. */
+START_TEST(test_split_counts)
+{
+    Rig rig = rig_new();
+    Channel *c = &rig.machine[0]->shared->channel[0];
+
+    fill(&rig);
+    /* The bytes from the second of a head on look like a head of size 0. */
+    c->written += 1;
+    c->taken += _i;
+    ck_assert(!timed_board_take(rig.machine[1], 0, &got.message));
+    ck_assert_ptr_nonnull(timed_board_error(rig.machine[1]));
+    rig_free(&rig);
+}
+END_TEST
+
+/* A ring takes what it holds, and no message that is too long. What it took
+ * comes out whole. */
+START_TEST(test_full_ring)
+{
+    static uint8_t bytes[TIMED_BOARD_MESSAGE + 1];
+    const TimedCrossing crossing = {.kind = TIMED_CROSSING_WRITE, .bytes = 4};
+    Rig rig = rig_new();
+    unsigned put = 0, n;
+
+    ck_assert(!timed_board_cross(rig.machine[0], 0, 6, &crossing, bytes,
+                                 sizeof(bytes)));
+    ck_assert(!timed_board_send(rig.machine[0], 0, 6, bytes, sizeof(bytes)));
+    do {
+        memset(bytes, (int)put, TIMED_BOARD_MESSAGE);
+        ck_assert_uint_le(put * TIMED_BOARD_MESSAGE, RING);
+    } while (timed_board_cross(rig.machine[0], 0, 6, &crossing, bytes,
+                               TIMED_BOARD_MESSAGE) &&
+             ++put);
+    /* Each has a head: so fewer than 128 fit, and few less. */
+    ck_assert_uint_ge(put, RING / TIMED_BOARD_MESSAGE - 8);
+    for (n = 0; timed_board_take_crossing(rig.machine[MACHINES], &got.crossing,
+                                          got.bytes);
+         n++) {
+        memset(bytes, (int)n, TIMED_BOARD_MESSAGE);
+        ck_assert_uint_eq(got.crossing.size, TIMED_BOARD_MESSAGE);
+        ck_assert_mem_eq(got.bytes, bytes, TIMED_BOARD_MESSAGE);
+    }
+    ck_assert_uint_eq(n, put);
+    ck_assert_ptr_null(timed_board_error(rig.machine[0]));
+    rig_free(&rig);
+}
+END_TEST
+
+/* A board that is none: each field with a value that the others cannot have. */
+static void spoil(Shared *s, int field)
+{
+    switch (field) {
+    case 0:
+        s->magic++;
+        break;
+    case 1:
+        s->version++;
+        break;
+    case 2:
+        s->size += RING;
+        break;
+    case 3:
+        s->machines = 0;
+        break;
+    case 4:
+        s->machines = TIMED_BOARD_MACHINES + 1;
+        break;
+    case 5:
+        s->channels -= 2;
+        break;
+    case 6:
+        memset(s->channel[3].name, 'x', TIMED_BOARD_NAME);
+        break;
+    case 7:
+        s->channel[3].from = MACHINES;
+        break;
+    case 8:
+        s->channel[3].to = MACHINES;
+        break;
+    case 9:
+        s->channel[3].to = s->channel[3].from;
+        break;
+    case 10:
+        s->channel[3].latency_ns = 0;
+        break;
+    case 11:
+        s->channel[3].latency_ns = TIMED_BOARD_NEVER;
+        break;
+    }
+}
+
+START_TEST(test_open_damaged)
+{
+    Rig rig = rig_new();
+
+    spoil(rig.machine[0]->shared, _i);
+    ck_assert_ptr_null(timed_board_open_model(rig.fd));
+    ck_assert_int_eq(errno, EINVAL);
+    ck_assert(_i == 3 || !timed_board_open(rig.fd, 0));
+    rig_free(&rig);
+}
+END_TEST
+
+/* More channels than a process has room for, in a file that has them all; and
+ * a file that ends in the head. */
+START_TEST(test_open_wrong_size)
+{
+    Rig rig = rig_new();
+    Shared *s = rig.machine[0]->shared;
+    size_t size;
+
+    s->channels = 2 * TIMED_BOARD_LINKS + 2;
+    size = sizeof(*s) + (size_t)s->channels * 2 * RING;
+    if (_i == 1) {
+        size = 4096;
+        s->channels = 0;
+    }
+    s->size = size;
+    for (unsigned i = CHANNELS; i < 2 * TIMED_BOARD_LINKS; i++) {
+        s->channel[i] = s->channel[0];
+    }
+    ck_assert_int_eq(ftruncate(rig.fd, (off_t)size), 0);
+    ck_assert_ptr_null(timed_board_open_model(rig.fd));
+    close(rig.fd);
+}
+END_TEST
+
 /* A lock that nobody gives back: whoever looks on has an answer at once, and a
  * machine does not go on without it. */
 START_TEST(test_lock_not_given_back)
@@ -408,6 +564,11 @@ int main(void)
     tcase_add_test(cases, test_each_word);
     tcase_add_test(cases, test_random);
     tcase_add_test(cases, test_long_message);
+    tcase_add_loop_test(cases, test_no_crossing, 0, 3);
+    tcase_add_loop_test(cases, test_split_counts, 0, 2);
+    tcase_add_test(cases, test_full_ring);
+    tcase_add_loop_test(cases, test_open_damaged, 0, 12);
+    tcase_add_loop_test(cases, test_open_wrong_size, 0, 2);
     tcase_add_test(cases, test_lock_not_given_back);
     tcase_add_test(cases, test_holder_ends);
     tcase_add_loop_test(cases, test_sender_ends_anywhere, 0, 2);
