@@ -23,34 +23,53 @@ uint32_t exp_params_credits(const TopoPart *part, const char *key)
                                             : (uint32_t)credits;
 }
 
+/* The number of @word in @words, which stand in the order of an enumeration. The
+ * schema lets no other word in. */
+static unsigned number_of(const char *word, const char *const *words,
+                          unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            return i;
+        }
+    }
+    g_assert_not_reached();
+}
+
 FabArbitration exp_params_arbitration(const char *word)
 {
-    if (strcmp(word, "weighted-round-robin") == 0) {
-        return FAB_ARBITRATION_WEIGHTED;
-    }
-    if (strcmp(word, "port-table") == 0) {
-        return FAB_ARBITRATION_TABLE;
-    }
-    return strcmp(word, "oldest-first") == 0 ? FAB_ARBITRATION_OLDEST
-                                             : FAB_ARBITRATION_ROUND_ROBIN;
+    static const char *const words[] = {
+        [FAB_ARBITRATION_ROUND_ROBIN] = "round-robin",
+        [FAB_ARBITRATION_WEIGHTED] = "weighted-round-robin",
+        [FAB_ARBITRATION_OLDEST] = "oldest-first",
+        [FAB_ARBITRATION_TABLE] = "port-table",
+    };
+
+    return number_of(word, words, G_N_ELEMENTS(words));
 }
 
 static FabDllpPolicy dllp_of(const char *word)
 {
-    if (strcmp(word, "each") == 0) {
-        return FAB_DLLP_EACH;
-    }
-    return strcmp(word, "free") == 0 ? FAB_DLLP_FREE : FAB_DLLP_SPEC;
+    static const char *const words[] = {
+        [FAB_DLLP_SPEC] = "spec",
+        [FAB_DLLP_EACH] = "each",
+        [FAB_DLLP_FREE] = "free",
+    };
+
+    return number_of(word, words, G_N_ELEMENTS(words));
 }
 
 static FabDpcParams dpc_of(const TopoPart *part)
 {
-    const char *trigger = topo_part_text(part, "dpc.trigger");
+    static const char *const triggers[] = {
+        [FAB_DPC_OFF] = "off",
+        [FAB_DPC_FATAL] = "fatal",
+        [FAB_DPC_NONFATAL] = "nonfatal",
+    };
 
     return (FabDpcParams){
-        .trigger = strcmp(trigger, "fatal") == 0      ? FAB_DPC_FATAL
-                   : strcmp(trigger, "nonfatal") == 0 ? FAB_DPC_NONFATAL
-                                                      : FAB_DPC_OFF,
+        .trigger = number_of(topo_part_text(part, "dpc.trigger"), triggers,
+                             G_N_ELEMENTS(triggers)),
         .completer_abort =
             strcmp(topo_part_text(part, "dpc.completion"), "ca") == 0,
         .release = topo_part_has(part, "dpc.release")
