@@ -23,8 +23,8 @@ uint32_t exp_params_credits(const TopoPart *part, const char *key)
                                             : (uint32_t)credits;
 }
 
-/* The number of @word in @words, which stand in the order of an enumeration. The
- * schema lets no other word in. */
+/* The number of @word in @words, which stand in the order of an enumeration.
+ * The schema lets no other word in. */
 static unsigned number_of(const char *word, const char *const *words,
                           unsigned count)
 {

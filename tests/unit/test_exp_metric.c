@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: docs/reference/metrics.md has every metric, and each of its examples
- * is a column that a run accepts.
+ * Invariants: docs/reference/metrics.md has every metric, and each of its
+ * examples is a column that a run accepts.
  */
 #include "exp_metric.h"
 #include "exp_plan.h"
