@@ -679,7 +679,7 @@ static char *make_details(void)
         "\n"
         "--workload moves what real drivers did in a cluster through the hosts and\n"
         "links of SCENARIO, in place of its workload, columns and plot. Its\n"
-        "variants and sweep remain; docs/user/trace-workload.md explains it. The\n"
+        "variants and sweep remain; docs/user/traces.md explains it. The\n"
         "flow is called trace: --set workload.flows.trace.pace=0%% leaves out\n"
         "thinking.\n"
         "\n"

@@ -29,7 +29,7 @@ static const char details[] =
     "--timeline writes a file that https://ui.perfetto.dev and Chrome's\n"
     "about:tracing open: the packets of a timed cluster and, on the same axis,\n"
     "the links of the model (--model) and the events of guests' kernels\n"
-    "(--ftrace). docs/user/timeline.md shows how to record them.\n"
+    "(--ftrace). docs/user/traces.md shows how to record them.\n"
     "\n"
     "--create makes an empty FILE for devices to write to. It serves to name\n"
     "the two ends, or to limit packets; a device creates a missing file by\n"

@@ -12,7 +12,7 @@
  * The log of a timed cluster: all that was given to its machines, and when. It
  * is a text with one entry a line. The first lines say what was run; a line of
  * input has the virtual time in ns, a kind and words
- * (docs/reference/timed-log.md).
+ * (docs/developer/timed.md).
  */
 typedef struct CluTimedLog CluTimedLog;
 

@@ -23,59 +23,53 @@ uint32_t exp_params_credits(const TopoPart *part, const char *key)
                                             : (uint32_t)credits;
 }
 
-/* A word of the description, and the value of the model that it stands for. */
-typedef struct Word {
-    const char *word;
-    int value;
-} Word;
-
-/* Returns the value of @word. The schema admits no other words than those that
- * are in @words; one that is missing here is our own bug. */
-static int value_of(const Word *words, const char *word)
+/* The number of @word in @words, which stand in the order of an enumeration.
+ * The schema lets no other word in. */
+static unsigned number_of(const char *word, const char *const *words,
+                          unsigned count)
 {
-    while (words->word && strcmp(words->word, word) != 0) {
-        words++;
+    for (unsigned i = 0; i < count; i++) {
+        if (strcmp(word, words[i]) == 0) {
+            return i;
+        }
     }
-    g_assert(words->word);
-    return words->value;
+    g_assert_not_reached();
 }
 
 FabArbitration exp_params_arbitration(const char *word)
 {
-    static const Word words[] = {
-        {"round-robin", FAB_ARBITRATION_ROUND_ROBIN},
-        {"weighted-round-robin", FAB_ARBITRATION_WEIGHTED},
-        {"port-table", FAB_ARBITRATION_TABLE},
-        {"oldest-first", FAB_ARBITRATION_OLDEST},
-        {NULL, 0},
+    static const char *const words[] = {
+        [FAB_ARBITRATION_ROUND_ROBIN] = "round-robin",
+        [FAB_ARBITRATION_WEIGHTED] = "weighted-round-robin",
+        [FAB_ARBITRATION_OLDEST] = "oldest-first",
+        [FAB_ARBITRATION_TABLE] = "port-table",
     };
 
-    return (FabArbitration)value_of(words, word);
+    return number_of(word, words, G_N_ELEMENTS(words));
 }
 
 static FabDllpPolicy dllp_of(const char *word)
 {
-    static const Word words[] = {
-        {"each", FAB_DLLP_EACH},
-        {"free", FAB_DLLP_FREE},
-        {"spec", FAB_DLLP_SPEC},
-        {NULL, 0},
+    static const char *const words[] = {
+        [FAB_DLLP_SPEC] = "spec",
+        [FAB_DLLP_EACH] = "each",
+        [FAB_DLLP_FREE] = "free",
     };
 
-    return (FabDllpPolicy)value_of(words, word);
+    return number_of(word, words, G_N_ELEMENTS(words));
 }
 
 static FabDpcParams dpc_of(const TopoPart *part)
 {
-    static const Word triggers[] = {
-        {"off", FAB_DPC_OFF},
-        {"fatal", FAB_DPC_FATAL},
-        {"nonfatal", FAB_DPC_NONFATAL},
-        {NULL, 0},
+    static const char *const triggers[] = {
+        [FAB_DPC_OFF] = "off",
+        [FAB_DPC_FATAL] = "fatal",
+        [FAB_DPC_NONFATAL] = "nonfatal",
     };
 
     return (FabDpcParams){
-        .trigger = value_of(triggers, topo_part_text(part, "dpc.trigger")),
+        .trigger = number_of(topo_part_text(part, "dpc.trigger"), triggers,
+                             G_N_ELEMENTS(triggers)),
         .completer_abort =
             strcmp(topo_part_text(part, "dpc.completion"), "ca") == 0,
         .release = topo_part_has(part, "dpc.release")

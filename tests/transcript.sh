@@ -16,9 +16,9 @@
 transcript_load() { # FILE HEADING
     transcript=()
     transcript_at=0
-    mapfile -t transcript < <(awk -v heading="## $2" '
-        /^## / { on = $0 == heading; next }
+    mapfile -t transcript < <(awk -v heading="$2" '
         /^```/ { code = !code; next }
+        !code && /^##+ / { sub(/^#+ /, ""); on = $0 == heading; next }
         on && code' "$1")
     [ ${#transcript[@]} -gt 0 ] || { echo "$1: there is no command below $2"; return 1; }
 }

@@ -59,7 +59,7 @@ char *exp_metric_names(ExpScope scope);
 
 /* Appends a table in markdown for each scope: all metrics, each with an example
  * of a column. The hosts and flows of the examples are those of
- * docs/user/metrics.md. */
+ * docs/reference/metrics.md. */
 void exp_metric_write_markdown(GString *out);
 
 /* Returns a text with a line for each metric. The caller frees it. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A client of NTBs: it rings the doorbell of the peer when the link comes up, and
- * reports the doorbells that the peer rings. docs/user/develop.md uses it.
+ * reports the doorbells that the peer rings. docs/user/cluster.md uses it.
  */
 #include <linux/module.h>
 #include <linux/ntb.h>

@@ -3,7 +3,7 @@
 # A script for `farside cluster explore` with lending.yaml: a drive is lent, borrowed,
 # written, returned, and read by its own host.
 #
-# Invariants, whatever faults come: no command takes longer than what docs/user/lending.md
+# Invariants, whatever faults come: no command takes longer than what docs/reference/lending.md
 # calls its longest time. Data that were written are read, from either host. Hosts that
 # are there close all windows of a loan that has ended. Each fault can spoil one
 # attempt: if all is there again, one more attempt succeeds, and the adapters' tables
@@ -127,7 +127,7 @@ is_gone() { # HOST
     ! is_up "$1"
 }
 
-# True if the borrower's driver waits for ever, by the stacks in TEXT: docs/user/lending.md,
+# True if the borrower's driver waits for ever, by the stacks in TEXT: docs/reference/lending.md,
 # "Longest times", has this defect of Linux.
 hangs_in_nvme() { # TEXT
     echo "$1" | grep -q nvme_scan_work && echo "$1" | grep -q nvme_remove_namespaces

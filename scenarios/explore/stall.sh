@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # A script for `farside cluster explore` with lending.yaml: a drive is borrowed, and the
 # driver of the borrower's kernel must find it and read it. dl_fabric gives up a node whose
-# heart has not beaten for lost_ms, and then the drive is gone. See docs/user/stall.md.
+# heart has not beaten for lost_ms, and then the drive is gone. See docs/user/timed.md.
 set -u
 . "$FARSIDE_INVARIANTS"
 

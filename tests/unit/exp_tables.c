@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the tables that docs/user/metrics.md holds between its markers. */
+/* Prints the tables that docs/reference/metrics.md holds between its markers.
+ */
 #include <stdio.h>
 
 #include "exp_metric.h"

@@ -566,7 +566,7 @@ static void two_times(const char *first, const char *second, int64_t ns[2])
     rig_free(rig);
 }
 
-/* A metre takes 5 ns (docs/user/description.md). At x1 and 2.5 GT/s, with
+/* A metre takes 5 ns (docs/reference/description.md). At x1 and 2.5 GT/s, with
  * 8b/10b, a byte takes 4 ns; see below. */
 START_TEST(each_cable_has_its_own_time)
 {

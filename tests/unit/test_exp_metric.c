@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariants: docs/user/metrics.md has every metric, and each of its examples
- * is a column that a run accepts.
+ * Invariants: docs/reference/metrics.md has every metric, and each of its
+ * examples is a column that a run accepts.
  */
 #include "exp_metric.h"
 #include "exp_plan.h"
@@ -17,7 +17,7 @@ START_TEST(documentation_holds_the_metrics)
     g_autofree char *text = NULL, *documented = NULL;
     const char *begin, *end;
 
-    ck_assert(g_file_get_contents(TEST_FILE("docs/user/metrics.md"), &text,
+    ck_assert(g_file_get_contents(TEST_FILE("docs/reference/metrics.md"), &text,
                                   NULL, NULL));
     begin = strstr(text, BEGIN);
     end = strstr(text, END);
@@ -28,7 +28,7 @@ START_TEST(documentation_holds_the_metrics)
     exp_metric_write_markdown(tables);
     ck_assert_msg(strcmp(documented, tables->str) == 0,
                   "put the output of tests/unit/exp_tables between the markers "
-                  "of docs/user/metrics.md");
+                  "of docs/reference/metrics.md");
 }
 END_TEST
 

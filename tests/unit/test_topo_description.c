@@ -537,8 +537,8 @@ START_TEST(documentation_holds_the_tables)
     const char *end;
     g_autofree char *documented = NULL;
 
-    ck_assert(g_file_get_contents(TEST_FILE("docs/user/description.md"), &text,
-                                  NULL, NULL));
+    ck_assert(g_file_get_contents(TEST_FILE("docs/reference/description.md"),
+                                  &text, NULL, NULL));
     begin = strstr(text, "<!-- tables begin -->\n\n");
     end = strstr(text, "\n<!-- tables end -->\n");
     ck_assert_ptr_nonnull(begin);
@@ -548,7 +548,7 @@ START_TEST(documentation_holds_the_tables)
     topo_schema_write_markdown(tables);
     ck_assert_msg(strcmp(documented, tables->str) == 0,
                   "put the output of tests/unit/topo_tables between the "
-                  "markers of docs/user/description.md");
+                  "markers of docs/reference/description.md");
 }
 END_TEST
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints the tables that docs/user/description.md holds between its markers. */
+/* Prints the tables that docs/reference/description.md holds between its
+ * markers. */
 #include <stdio.h>
 
 #include "topo_schema.h"

@@ -6,7 +6,7 @@
 
 /*
  * A flow of the workload. Like the values of a part, its values are read by
- * key; docs/user/description.md lists keys, types and ranges. It is a
+ * key; docs/reference/description.md lists keys, types and ranges. It is a
  * programming error to ask for a key that the kind of flow does not have, or
  * to use a getter that does not fit the key's type. The description owns all
  * results.

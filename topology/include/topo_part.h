@@ -11,9 +11,9 @@
  * A part: the numbers of one chip, as one element of the fabric uses them.
  * They are those of a profile with the overrides of the file, of the
  * element's `set:` and of the command line. Values are read by key;
- * docs/user/description.md lists keys, types and ranges. It is a programming
- * error to ask for a key that the kind of part does not have, or to use a
- * getter that does not fit the key's type.
+ * docs/reference/description.md lists keys, types and ranges. It is a
+ * programming error to ask for a key that the kind of part does not have, or to
+ * use a getter that does not fit the key's type.
  */
 typedef struct TopoPart TopoPart;
 
