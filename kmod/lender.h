@@ -10,6 +10,7 @@
  *	lender_grant.c		the same at the lender of the other one
  *	lender_config.c  lender_iommu.c  lender_check.c
  *				configuration space, IOMMU, devices that cannot be lent
+ *	lender_revoke.c		messages to borrowers
  *	lender_table.c		the devices
  *	lender_stats.c		counters, and the log of what was refused
  *
@@ -233,6 +234,13 @@ void lender_reset_begins(struct lender_device *d);
 void lender_reset_ends(struct lender_device *d);
 /* Ends the loan of the device, if there is one. The device lock is held. */
 void lender_end_loan(struct lender_device *d);
+/* The loan ends soon. From now on the device is silent. The device lock is held. */
+void lender_fail(struct lender_device *d);
+/* Makes the device as it was before its first loan, after a reset. The device lock is held. */
+void lender_restore(struct lender_device *d);
+
+/* lender_revoke.c */
+
 /*
  * Asks the borrower to return the device, or tells it that the device is gone. It does not
  * wait for the answer. Sleeps. Return: whether there is a borrower.
@@ -240,10 +248,6 @@ void lender_end_loan(struct lender_device *d);
 bool lender_revoke(struct lender_device *d, bool gone);
 /* Tells the borrower, if there is one, that the device is gone. Waits for 2 s at most. */
 void lender_tell_gone(struct lender_device *d);
-/* The loan ends soon. From now on the device is silent. The device lock is held. */
-void lender_fail(struct lender_device *d);
-/* Makes the device as it was before its first loan, after a reset. The device lock is held. */
-void lender_restore(struct lender_device *d);
 
 /* lender_p2p.c */
 
