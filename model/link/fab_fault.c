@@ -337,7 +337,8 @@ static const FabLinkOps fault_ops = {
     .free = fault_free,
 };
 
-/* The end of @port, which it gets with its link's other one if there is none. */
+/* The end of @port, which it gets with its link's other one if there is none.
+ */
 static End *end_make(FabPort *port)
 {
     FabPort *const ends[] = {port, port->peer};
