@@ -40,7 +40,7 @@ typedef struct Overflow {
     uint32_t lost_data[FAB_CLASSES];
 } Overflow;
 
-/* What an end of a link has of them. */
+/* The faults as an end of the link has them. */
 typedef struct End {
     FabLinkPart part;
     Faults *link;
