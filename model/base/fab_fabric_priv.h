@@ -17,10 +17,10 @@ typedef struct FabAccount {
 } FabAccount;
 
 typedef struct FabAccounts {
-    FabAccount *of; /* owned; by the low bits of the number of the flow. The
-                       first is that of TLPs without one. Others than those of
-                       fab_account_open() may share one */
-    uint32_t mask; /* number of accounts less 1; a power of two less 1 */
+    FabAccount *of;  /* owned; by the low bits of the number of the flow. The
+                        first is that of TLPs without one. Others than those of
+                        fab_account_open() may share one */
+    uint32_t mask;   /* number of accounts less 1; a power of two less 1 */
     GArray *losses;  /* owned; of FabLoss; NULL: nothing was lost */
     unsigned latest; /* index of the latest loss */
     bool settles;    /* the engine stops when all metered bytes are settled */

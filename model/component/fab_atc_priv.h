@@ -45,8 +45,8 @@ void fab_atc_message(FabAtc *atc, FabTlp *tlp);
 /* The read with @tag of the DMA engine has ended. */
 void fab_atc_read_over(FabAtc *atc, uint16_t tag);
 
-/* Drops what the ATC @owner holds of [@iova, +@size_bytes), which takes no time. A
- * FabDropFn. */
+/* Drops what the ATC @owner holds of [@iova, +@size_bytes), which takes no
+ * time. A FabDropFn. */
 void fab_atc_drop(void *owner, FabBusAddr iova, uint64_t size_bytes);
 
 const FabAtcCounters *fab_atc_counters(const FabAtc *atc);

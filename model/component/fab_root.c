@@ -14,10 +14,10 @@
  * more. Skips a port at which many completions are queued. */
 static void reads_begin(FabRoot *root)
 {
-    for (unsigned idle = 0;
-         root->reads_waiting > 0 && idle < root->ports &&
-         root->completer.reading.count < root->params.memory.reads;
-         idle++) {
+    unsigned idle = 0; /* root ports that begin none, looked at in a row */
+
+    while (root->reads_waiting > 0 && idle < root->ports &&
+           root->completer.reading.count < root->params.memory.reads) {
         unsigned index = root->read_turn;
         RootIngress *ingress = &root->ingress[index];
         FabPort *port = root->component.ports[index];
@@ -26,11 +26,12 @@ static void reads_begin(FabRoot *root)
         if (!ingress->reads.head ||
             fab_port_queued(port, fab_root_host_source(root), FAB_CLASS_CPL) >=
                 root->params.memory.reads) {
+            idle++;
             continue;
         }
         root->reads_waiting--;
         fab_completer_read(&root->completer, fab_fifo_pop(&ingress->reads));
-        idle = -1; /* look at all root ports again */
+        idle = 0;
     }
 }
 
@@ -228,8 +229,8 @@ static void translate_done(void *owner, FabTlp *tlp, FabBusAddr phys,
                            bool faults)
 {
     if (G_UNLIKELY(tlp->at == FAB_AT_REQUEST)) { /* tlp->data is the answer */
-        fab_tlp_readdress(
-            tlp, tlp->addr & ((UINT64_C(1) << FAB_DEVICE_ADDR_BITS) - 1));
+        fab_tlp_readdress(tlp, tlp->addr &
+                                   ((UINT64_C(1) << FAB_DEVICE_ADDR_BITS) - 1));
         translated(owner, tlp);
         return;
     }
@@ -270,8 +271,8 @@ static void request_receive(FabRoot *root, FabTlp *tlp)
     }
     if (root->domain_of) {
         fab_tlp_readdress(
-            tlp, tlp->addr | fab_root_domain_base(
-                                 root->domain_of[tlp->requester_id]));
+            tlp, tlp->addr |
+                     fab_root_domain_base(root->domain_of[tlp->requester_id]));
     }
     switch (fab_iommu_translate(root->iommu, tlp, &phys)) {
     case FAB_TRANSLATION_DONE:

@@ -21,8 +21,8 @@ bool fab_root_has_ats(const FabRoot *root);
 /* Drops translations of [@iova, +@size_bytes) from a device's ATC. */
 typedef void (*FabDropFn)(void *owner, FabBusAddr iova, uint64_t size_bytes);
 
-/* Turns ATS on for the device with Requester ID @device, whose ATC @drop changes
- * with @owner, borrowed. */
+/* Turns ATS on for the device with Requester ID @device, whose ATC @drop
+ * changes with @owner, borrowed. */
 void fab_root_ats_add(FabRoot *root, FabBdf device, FabDropFn drop,
                       void *owner);
 

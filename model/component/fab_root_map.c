@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What lies where in the addresses of a host. */
+/* The map of a host: its addresses lead to memory, ports or watched words. */
 #include "fab_root_priv.h"
 
 FabPort *fab_root_route(FabRoot *root, FabBusAddr addr)

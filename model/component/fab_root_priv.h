@@ -166,7 +166,7 @@ struct FabRoot {
     GPtrArray *read_slabs;
     SimEvent split_timeout_event;
     FabRootPieceFn piece_over; /* for a piece that is given up */
-    uint32_t tag_waits; /* paths whose reads lack a tag */
+    uint32_t tag_waits;        /* paths whose reads lack a tag */
     SimTime tag_wait_since;
 
     /* CPU. */

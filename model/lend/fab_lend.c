@@ -18,18 +18,6 @@ static void lending_free(FabAttachment *attachment)
     g_free(lending);
 }
 
-static FabLend *lend_find(const Lending *lending, const FabComponent *component)
-{
-    for (unsigned i = 0; lending && i < lending->lends->len; i++) {
-        FabLend *lend = lending->lends->pdata[i];
-
-        if (lend_component(lend) == component) {
-            return lend;
-        }
-    }
-    return NULL;
-}
-
 static FabRouteAnswer refuse(const FabLend *lend, GError **error)
 {
     g_set_error(error, FAB_ERROR, FAB_ERROR_LENT,

@@ -24,7 +24,7 @@ static bool check_target(const FabLend *lend, FabComponent *component,
                          GError **error)
 {
     FabEndpoint *device = fab_component_as_endpoint(component);
-    const FabLend *other = device ? fab_lend_of(device) : NULL;
+    const FabLend *other = device ? lend_find(lend->lending, component) : NULL;
     const char *borrower = fab_root_component(lend->borrower)->name;
 
     if (other && (other->borrower != lend->borrower || other->vm != lend->vm)) {

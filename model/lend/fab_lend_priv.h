@@ -140,6 +140,9 @@ struct FabLend {
     FabLendCounters counters;
 };
 
+/* The lend of @component; NULL if there is none, or @lending is NULL. */
+FabLend *lend_find(const Lending *lending, const FabComponent *component);
+
 static inline FabComponent *lend_component(const FabLend *lend)
 {
     return fab_endpoint_component(lend->device);

@@ -85,7 +85,7 @@ static uint64_t automatic_entries(const FabLend *lend)
         if (offer->device == lend->device) {
             weight = offer->weight;
         } else if (component->root != fab_root_component(lend->lender) ||
-                   fab_lend_of(offer->device)) {
+                   lend_find(lend->lending, component)) {
             continue;
         }
         total += offer->weight;

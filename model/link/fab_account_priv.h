@@ -38,8 +38,8 @@ void fab_account_left_early(FabMeter *meter, const FabPort *port,
                             const FabTlp *tlp, SimTime now);
 
 /* @tlp, whose payload arrives at its receiver at @now. */
-static inline void fab_account_arrived(FabAccounts *accounts,
-                                       const FabTlp *tlp, SimTime now)
+static inline void fab_account_arrived(FabAccounts *accounts, const FabTlp *tlp,
+                                       SimTime now)
 {
     FabAccount *account = fab_account_of(accounts, tlp);
     FabMeter *meter = account->meter;

@@ -6,8 +6,8 @@
 
 /*
  * Downstream Port Containment (PCIe 5.0 s6.2.10): the part of a port that takes
- * its link down when it learns of an uncorrectable error which is severe enough,
- * until software releases it.
+ * its link down when it learns of an uncorrectable error which is severe
+ * enough, until software releases it.
  */
 
 /* Makes the state of @port if params.dpc asks for it. */

@@ -7,8 +7,7 @@
  * endpoint, comes to; NULL if it is lost. */
 static FabPort *port_above(const FabPort *port)
 {
-    return port->peer && !port->is_down &&
-                   fab_port_is_downstream(port->peer)
+    return port->peer && !port->is_down && fab_port_is_downstream(port->peer)
                ? port->peer
                : NULL;
 }

@@ -40,7 +40,7 @@ typedef struct Overflow {
     uint32_t lost_data[FAB_CLASSES];
 } Overflow;
 
-/* What an end of a link has of them. */
+/* The faults as an end of the link has them. */
 typedef struct End {
     FabLinkPart part;
     Faults *link;
@@ -337,7 +337,8 @@ static const FabLinkOps fault_ops = {
     .free = fault_free,
 };
 
-/* The end of @port, which it gets with its link's other one if there is none. */
+/* The end of @port, which it gets with its link's other one if there is none.
+ */
 static End *end_make(FabPort *port)
 {
     FabPort *const ends[] = {port, port->peer};

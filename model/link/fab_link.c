@@ -133,7 +133,8 @@ bool fab_link_loses_update(FabPort *ingress, FabClass cls,
                            FabCreditSum *credits, SimTime time)
 {
     for (FabLinkPart *part = ingress->parts; part; part = part->next) {
-        if (part->ops->loses_update && part->ops->loses_update(part, cls, credits, time)) {
+        if (part->ops->loses_update &&
+            part->ops->loses_update(part, cls, credits, time)) {
             return true;
         }
     }
@@ -143,7 +144,8 @@ bool fab_link_loses_update(FabPort *ingress, FabClass cls,
 bool fab_link_contains(FabPort *port, FabSeverity severity, bool is_own)
 {
     for (FabLinkPart *part = port->parts; part; part = part->next) {
-        if (part->ops->contains && part->ops->contains(part, severity, is_own)) {
+        if (part->ops->contains &&
+            part->ops->contains(part, severity, is_own)) {
             return true;
         }
     }

@@ -6,10 +6,10 @@
 #include "fab_port_priv.h"
 
 /*
- * What a link does beyond the wire: the Data Link Layer of a link with errors,
- * faults, outages, DPC. Each is a part of a port, which knows its parts only by
- * these operations, and the parts know each other only by them. A plain link
- * has no parts, so the usual way of a TLP has one test for them
+ * The parts of a link beyond the wire: the Data Link Layer of a link with
+ * errors, faults, outages, DPC. Each is a part of a port, which knows its parts
+ * only by these operations, and the parts know each other only by them. A plain
+ * link has no parts, so the usual way of a TLP has one test for them
  * (FabPort.special).
  */
 

@@ -256,7 +256,8 @@ static inline bool is_update_full(const FabPort *ingress, const FabTlp *tlp,
 {
     return G_UNLIKELY(ingress->collects)
                ? ingress->freed_bytes[tlp->cls] >= ingress->params.collect_bytes
-               : time + fab_port_tlp_wire_time(ingress, tlp) >= update_due(ingress, tlp->cls);
+               : time + fab_port_tlp_wire_time(ingress, tlp) >=
+                     update_due(ingress, tlp->cls);
 }
 
 /*

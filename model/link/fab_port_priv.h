@@ -132,12 +132,12 @@ struct FabPort {
     FabCreditReturn *returns;
 
     _Alignas(FAB_CACHE_LINE) FabPortCounters counters;
-    uint64_t shared; /* active sources at the last weighted arbitration */
-    uint64_t served; /* FabSource.served of the source it chose */
-    uint8_t *phases; /* sources by phase of the Port Arbitration Table;
-                        NULL: there is none */
-    uint32_t phase;  /* the next one */
-    uint64_t tabled; /* bit mask of the sources in the table */
+    uint64_t shared;    /* active sources at the last weighted arbitration */
+    uint64_t served;    /* FabSource.served of the source it chose */
+    uint8_t *phases;    /* sources by phase of the Port Arbitration Table;
+                           NULL: there is none */
+    uint32_t phase;     /* the next one */
+    uint64_t tabled;    /* bit mask of the sources in the table */
     FabLinkPart *parts; /* owned; NULL: a plain link */
 
     /* Set up. */
@@ -244,8 +244,8 @@ void fab_port_wake_at(FabPort *port, SimTime time);
 /* Sends an UpdateFC for the freed credits of @cls in the buffer of @ingress. */
 void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time);
 
-/* Sets the role of @port, which is FAB_PORT_UPSTREAM at first. Its messages go up
- * through @up, another port of its owner (nullable). */
+/* Sets the role of @port, which is FAB_PORT_UPSTREAM at first. Its messages go
+ * up through @up, another port of its owner (nullable). */
 void fab_port_set_role(FabPort *port, FabPortRole role, FabPort *up);
 
 /* Sets the number of sources of the egress; before anything is queued. */

@@ -185,8 +185,9 @@ static void nak_schedule(FabPort *port, SimTime time)
 static SimTime ack_due(const FabReplay *replay, const Packet *packet)
 {
     return packet->accepted_at +
-           (replay->part.port->peer->params.dllp == FAB_DLLP_SPEC ? replay->ack_limit
-                                                             : 0);
+           (replay->part.port->peer->params.dllp == FAB_DLLP_SPEC
+                ? replay->ack_limit
+                : 0);
 }
 
 static void ack_event(SimEvent *event)

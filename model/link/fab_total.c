@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What concerns all ports of a fabric. */
+/* Sums over all ports of a fabric, and the trace of them. */
 #include "fab_account_priv.h"
 
 uint64_t fab_fabric_tlp_hops(const FabFabric *fabric)

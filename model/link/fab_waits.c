@@ -17,7 +17,8 @@ static void enter(GHashTable *table, const void *key, unsigned node)
     g_array_append_val(nodes, node);
 }
 
-static void node_add(FabWaits *waits, const FabTlp *tlp, const FabWaitNode *node)
+static void node_add(FabWaits *waits, const FabTlp *tlp,
+                     const FabWaitNode *node)
 {
     unsigned index = waits->nodes->len;
 
@@ -45,7 +46,8 @@ void fab_waits_moves_all(FabWaits *waits, const FabFifo *fifo)
 
 void fab_waits_add(FabWaits *waits, const FabTlp *tlp, FabWaitStep step)
 {
-    FabWaitNode node = {.step = step, .is_step = true, .first = waits->keys->len};
+    FabWaitNode node = {
+        .step = step, .is_step = true, .first = waits->keys->len};
 
     node.step.cls = tlp->cls;
     node.step.flow = tlp->flow;

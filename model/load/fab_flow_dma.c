@@ -259,9 +259,8 @@ static uint32_t enough_outstanding(const FabDmaFlowParams *params)
             fab_component_port(fab_endpoint_component(params->device), 0);
         /* Ignores encoding and overhead, so the result is too large rather than
          * too small. */
-        SimTime byte_ps =
-            (4000 >> (fab_port_speed(port) - FAB_SPEED_2_5GT)) /
-            MAX(fab_port_width(port), 1);
+        SimTime byte_ps = (4000 >> (fab_port_speed(port) - FAB_SPEED_2_5GT)) /
+                          MAX(fab_port_width(port), 1);
         uint64_t send_ps = params->size_bytes * MAX(byte_ps, 1);
 
         SimTime move_ps =

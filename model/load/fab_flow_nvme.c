@@ -614,16 +614,17 @@ static void nvme_wait(const FabFlow *flow, FabFlowWait *ret_wait)
     ret_wait->posted = stage == FAB_NVME_COMPLETION;
 }
 
+static const FabNvmeArea *nvme_areas(const FabFlow *flow)
+{
+    return ((const NvmeFlow *)flow)->placed;
+}
+
 static const FabFlowOps nvme_ops = {
     .event = nvme_event,
     .free = nvme_free,
     .wait = nvme_wait,
+    .areas = nvme_areas,
 };
-
-const FabNvmeArea *fab_nvme_flow_areas(const FabFlow *flow)
-{
-    return flow->ops == &nvme_ops ? ((const NvmeFlow *)flow)->placed : NULL;
-}
 
 const SimTime *fab_nvme_flow_stages(const FabFlow *flow)
 {

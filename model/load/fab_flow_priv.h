@@ -16,6 +16,9 @@ typedef struct FabFlowOps {
     /* For observers. NULL: the flow always has one operation under way, whose
      * step is "operation". */
     void (*wait)(const FabFlow *flow, FabFlowWait *ret_wait);
+    /* The FAB_NVME_AREAS areas that the flow has placed. NULL: it places none.
+     */
+    const struct FabNvmeArea *(*areas)(const FabFlow *flow);
 } FabFlowOps;
 
 /* First member of every flow. */

@@ -165,12 +165,18 @@ static void slot_step(Slot *slot, int step, SimTime time)
 
 /* ---- Orders to the DMA engine ---------------------------------------- */
 
+/* FabDma.kind of the orders of which the controller tells the kind. */
+enum {
+    ORDER_PAGE = 1,  /* of a Page */
+    ORDER_TAIL_LOOK, /* of a TailLook */
+};
+
 static void tail_looked(FabDma *dma);
 static void page_done(FabDma *dma);
 
 static bool is_waited_for(const FabNvme *nvme, const FabDma *dma)
 {
-    bool is_page = dma->done == page_done;
+    bool is_page = dma->kind == ORDER_PAGE;
 
     return nvme->params.serial &&
            (dma->type == FAB_TLP_MWR ? is_page : !is_page);
@@ -178,7 +184,7 @@ static bool is_waited_for(const FabNvme *nvme, const FabDma *dma)
 
 static void dma_send(FabNvme *nvme, FabDma *dma)
 {
-    if (dma->done == tail_looked) {
+    if (dma->kind == ORDER_TAIL_LOOK) {
         TailLook *look = SIM_CONTAINER_OF(dma, TailLook, dma);
 
         look->rung = look->queue->rung;
@@ -231,15 +237,18 @@ static void dma_resume(FabNvme *nvme)
 /* Fetches entries until no entry or no free slot is left. */
 static void entries_fetch(FabNvme *nvme)
 {
-    for (unsigned idle = 0; idle < nvme->queues->len && nvme->free; idle++) {
+    unsigned idle = 0; /* queues without an entry, looked at in a row */
+
+    while (idle < nvme->queues->len && nvme->free) {
         FabNvmeQueue *queue = nvme->queues->pdata[nvme->turn];
         Slot *slot = nvme->free;
 
         nvme->turn = (nvme->turn + 1) % nvme->queues->len;
         if (queue->sq_head == queue->sq_tail) {
+            idle++;
             continue;
         }
-        idle = -1; /* look at all queues again */
+        idle = 0;
         nvme->free = slot->next;
         slot->queue = queue;
         slot->resets = queue->resets;
@@ -471,6 +480,7 @@ static Page *page_new(FabNvme *nvme)
     } else {
         page = g_new0(Page, 1);
         page->dma.done = page_done;
+        page->dma.kind = ORDER_PAGE;
         g_ptr_array_add(nvme->pages, page);
     }
     return page;
@@ -745,6 +755,7 @@ FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
                                .addr = params->shadow,
                                .size_bytes = FAB_NVME_BELL_BYTES,
                                .flow = params->flow,
+                               .kind = ORDER_TAIL_LOOK,
                                .done = tail_looked};
     queue->watch = fab_endpoint_watch(
         nvme->device, device->bars[0].addr + fab_nvme_next_bells(nvme),
@@ -822,6 +833,7 @@ static void slot_init(FabNvme *nvme, Slot *slot)
     slot->tail_look.slot = slot;
     slot->tail_look.dma = slot->head_look;
     slot->tail_look.dma.done = tail_looked;
+    slot->tail_look.dma.kind = ORDER_TAIL_LOOK;
     slot->next = nvme->free;
     nvme->free = slot;
 }

@@ -187,8 +187,11 @@ static uint64_t bar_used(FabFabric *fabric, const FabTarget *target,
     FabFlow *flow = NULL;
 
     for (uint32_t i = 0; i == 0 || (flow = fab_flow_nth(fabric, i)); i++) {
-        const FabNvmeArea *areas = i > 0 ? fab_nvme_flow_areas(flow) : placed;
+        const FabNvmeArea *areas = placed;
 
+        if (flow) {
+            areas = flow->ops->areas ? flow->ops->areas(flow) : NULL;
+        }
         for (unsigned n = 0; areas && n < FAB_NVME_AREAS; n++) {
             if (areas[n].home == target->component &&
                 areas[n].bar == target->bar) {

@@ -47,9 +47,6 @@ bool fab_nvme_check(const char *name, const FabNvmeFlowParams *params,
 bool fab_nvme_find_places(const FabNvmeFlowParams *params, const FabNvme *peer,
                           FabNvmePlaces *places, GError **error);
 
-/* The SQ, the CQ and the lists of @flow; NULL if it is of another kind. */
-const FabNvmeArea *fab_nvme_flow_areas(const FabFlow *flow);
-
 /* Watches @area for writes. */
 unsigned fab_nvme_area_watch(const FabNvmeArea *area, FabWatchFn fn,
                              void *owner);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What reception and transmission share. */
+/* Fetches, registers and steering, for reception and transmission. */
 #include "fab_nic_priv.h"
 #include "fab_route.h"
 

@@ -93,6 +93,7 @@ struct FabDma {
     FabDmaFn done; /* called when the last TLP of a write is on the wire, or all
                       data of a read are in */
     void *owner;
+    uint8_t kind;   /* for the caller alone */
     bool metered;   /* the meter of its flow counts its data */
     bool is_direct; /* it comes from the device's own threads: the engine's
                        latencies and its data mover take no part */
