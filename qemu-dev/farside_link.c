@@ -48,7 +48,7 @@ struct FarsideLink {
     QEMUTimer *connect_timer;
     GQueue out; /* the queue of messages to the peer, of FarsidePacket */
     size_t out_bytes;
-    GQueue kept; /* of FarsidePacket: came to the port while the link was held */
+    GQueue kept; /* of FarsidePacket: came while the link was held */
     QEMUBH *kept_bh;
     QLIST_ENTRY(FarsideLink) next;
 };

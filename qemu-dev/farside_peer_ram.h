@@ -15,8 +15,10 @@ typedef struct FarsidePeerRam FarsidePeerRam;
 
 void farside_peer_ram_register_type(void);
 
-/* The region of the address space belongs to @owner, and must be gone before
- * farside_peer_ram_free(). */
+/*
+ * The region of the address space belongs to @owner, and must be gone before
+ * farside_peer_ram_free().
+ */
 FarsidePeerRam *farside_peer_ram_new(Object *owner);
 void farside_peer_ram_start(FarsidePeerRam *s);
 void farside_peer_ram_stop(FarsidePeerRam *s);

@@ -7,6 +7,8 @@
 #include "farside_trace_file.h"
 #include "wire/farside_trace.h"
 
+/* The longest wait for the lock of a trace */
+#define WAIT_MS 1000
 /* The longest body of a message that has no TLP: a control block. */
 #define BODY_MAX                                                               \
     (FARSIDE_TRACE_BLOCK_HEAD +                                                \
@@ -338,7 +340,10 @@ bool farside_recorder_prepare(FarsideRecorder *s, const char *path,
     }
     names[s->config->partition] = own;
     names[farside_config_peer(s->config)] = other;
-    s->next = farside_trace_file_open(path, s->config->partition, names, errp);
+    /* A new trace may take the place of another one: both waits together. */
+    s->next = farside_trace_file_open(path, s->config->partition, names,
+                                      MIN(s->config->timeout_ms / 2, WAIT_MS),
+                                      errp);
     if (!s->next) {
         error_prepend(errp, "property 'trace': ");
     }

@@ -279,6 +279,14 @@ static void fetching_end(void *opaque)
     qemu_bh_schedule(s->over_bh);
 }
 
+static void fetching_expire(void *opaque)
+{
+    FarsideFetching *f = opaque;
+
+    farside_wait_expired(f->requester->wait);
+    fetching_end(f);
+}
+
 FarsideFetching *farside_requester_fetch_then(FarsideRequester *s,
                                               const FarsideNear *near,
                                               uint64_t address, void *data,
@@ -289,14 +297,15 @@ FarsideFetching *farside_requester_fetch_then(FarsideRequester *s,
     FarsideFetching *f;
 
     g_assert(size <= FARSIDE_WIRE_PAYLOAD);
-    if (!farside_peer_link_is_up(s->peer) || !may_cross(s, address)) {
+    if (!farside_peer_link_is_up(s->peer) || farside_wait_is_silent(s->wait) ||
+        !may_cross(s, address)) {
         return NULL;
     }
     f = g_new0(FarsideFetching, 1);
     f->requester = s;
     f->done = done;
     f->opaque = opaque;
-    f->timeout = timer_new_ns(QEMU_CLOCK_VIRTUAL, fetching_end, f);
+    f->timeout = timer_new_ns(QEMU_CLOCK_VIRTUAL, fetching_expire, f);
     QTAILQ_INSERT_TAIL(&s->fetchings, f, next);
     timer_mod(f->timeout, deadline_from_now(s));
     f->count = begin_reads(s, near, address, data, size, f, f->reads);

@@ -23,8 +23,6 @@
 /* Packets gather for this long before they are written together. */
 #define BATCH_MS    10
 #define RETRY_MS    50
-/* The longest wait when a file is opened or closed */
-#define CLOSE_MS    1000
 #define WAITING_MAX (8 * MiB)
 /* The most bytes of header blocks in a trace */
 #define HEADER_MAX  (1 * MiB)
@@ -33,6 +31,7 @@ struct FarsideTraceFile {
     char *path;
     int fd;
     unsigned interface;
+    unsigned patience_ms; /* the longest wait when it is opened or closed */
     uint32_t snaplen;
     off_t end; /* of a whole block in the file, not always the last one */
 
@@ -167,7 +166,7 @@ static bool header_write(FarsideTraceFile *f, const char *const *names,
 static bool header_agree(FarsideTraceFile *f, const char *const *names,
                          Error **errp)
 {
-    int64_t deadline = qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + CLOSE_MS;
+    int64_t deadline = qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + f->patience_ms;
     off_t size;
 
     while (flock(f->fd, LOCK_EX | LOCK_NB) < 0) {
@@ -373,7 +372,7 @@ static void file_free(FarsideTraceFile *f)
 
 FarsideTraceFile *farside_trace_file_open(const char *path, unsigned interface,
                                           const char *const *names,
-                                          Error **errp)
+                                          unsigned patience_ms, Error **errp)
 {
     FarsideTraceFile *f = g_new0(FarsideTraceFile, 1);
     struct stat st;
@@ -381,6 +380,7 @@ FarsideTraceFile *farside_trace_file_open(const char *path, unsigned interface,
 
     f->path = g_strdup(path);
     f->interface = interface;
+    f->patience_ms = patience_ms;
     /* O_NONBLOCK: the path may be a FIFO, and nobody may open its other end. */
     f->fd = qemu_open_old(
         path, O_RDWR | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY, 0600);
@@ -415,7 +415,7 @@ void farside_trace_file_close(FarsideTraceFile *f)
     }
     qemu_mutex_lock(&f->lock);
     f->closing = true;
-    f->close_deadline = qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + CLOSE_MS;
+    f->close_deadline = qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + f->patience_ms;
     qemu_cond_signal(&f->wake);
     qemu_mutex_unlock(&f->lock);
     qemu_thread_join(&f->thread);

@@ -15,11 +15,12 @@ typedef struct FarsideTraceFile FarsideTraceFile;
 /*
  * Opens the trace at @path for packets of interface @interface. If the file is
  * missing or empty, writes a header with @names. Returns NULL, and sets @errp,
- * if the file cannot be opened or is no trace.
+ * if the file cannot be opened or is no trace. Another process may have locked
+ * it: opening and closing it wait up to @patience_ms for that.
  */
 FarsideTraceFile *farside_trace_file_open(const char *path, unsigned interface,
                                           const char *const *names,
-                                          Error **errp);
+                                          unsigned patience_ms, Error **errp);
 
 /*
  * Adds a packet, which consists of @count pieces, with the present time. The

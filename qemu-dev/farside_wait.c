@@ -160,6 +160,16 @@ void farside_wait_end(FarsideWait *s, FarsideWaiting *w, bool is_answered)
     }
 }
 
+bool farside_wait_is_silent(const FarsideWait *s)
+{
+    return s->is_silent;
+}
+
+void farside_wait_expired(FarsideWait *s)
+{
+    s->is_silent = true;
+}
+
 void farside_wait_heard(FarsideWait *s)
 {
     int64_t timeout = timeout_of(s);

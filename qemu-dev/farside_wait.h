@@ -55,6 +55,10 @@ bool farside_wait_begin(FarsideWait *s, FarsideWaiting *w, bool is_device);
 bool farside_wait_serve(FarsideWaiting *w);
 /* @is_answered is false if the peer let the time expire. */
 void farside_wait_end(FarsideWait *s, FarsideWaiting *w, bool is_answered);
+/* For a request that nobody waits for in its own code: */
+bool farside_wait_is_silent(const FarsideWait *s);
+/* It had no answer for the whole completion-timeout. */
+void farside_wait_expired(FarsideWait *s);
 /* A message of the peer has come. */
 void farside_wait_heard(FarsideWait *s);
 /* There is no peer any more. */

@@ -520,7 +520,8 @@ static void flush_finish(void *opaque)
 {
     Flush *f = opaque;
 
-    if (farside_peer_ram_is_in_use(f->windows->ram) && farside_time_now() < f->deadline) {
+    if (farside_peer_ram_is_in_use(f->windows->ram) &&
+        farside_time_now() < f->deadline) {
         if (!f->timer) {
             f->timer = timer_new_ms(QEMU_CLOCK_REALTIME, flush_finish, f);
         }

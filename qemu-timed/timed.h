@@ -101,8 +101,10 @@ void timed_line_block(void);
 size_t timed_line_input(void);
 /* The main loop reads next as much as the guest takes now. */
 void timed_line_look_again(void);
-/* While they are held the main loop reads nothing. The caller holds the big
- * lock. */
+/*
+ * While they are held the main loop reads nothing. The caller holds the big
+ * lock.
+ */
 void timed_line_hold(bool hold);
 
 /* timed_link.c: messages of other machines. The caller holds the big lock. */

@@ -493,8 +493,10 @@ bool timed_link_stand(int64_t now)
         do {
             limit = timed_board_stand(links.board, now, round, TIMED_WAIT_MS);
             check_board();
-            /* The supervisor begins rounds, unless it was stopped, or waits
-             * for a machine that was. */
+            /*
+             * The supervisor begins rounds, unless it was stopped, or waits for
+             * a machine that was.
+             */
             timed_gate_wait_in_vain(tries++);
         } while (limit <= now && timed_board_round(links.board) == round &&
                  !is_stopping());
