@@ -77,6 +77,10 @@ int borrower_send_attach(struct borrower_loan *loan, struct dlend_msg_attach *re
 		return dlend_why_set(why, ret,
 				     "a BAR of the device shares a window with other devices of node %u, whose log names them; this needs permission there (allow_neighbours)",
 				     node);
+	if (ret == -ENODEV)
+		return dlend_why_set(why, ret,
+				     "node %u has ended the loan: the device is gone there, or this node was too slow to attach it (attach_ms of its dl_lender); try again",
+				     node);
 	if (ret >= 0 && ret != sizeof(*answer))
 		ret = -EPROTO;
 	if (ret < 0)

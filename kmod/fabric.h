@@ -339,6 +339,11 @@ void dlend_peer_start(struct dlend_peer *peer);
 /* Ends the session. Afterwards only the backend's release is called. */
 void dlend_peer_stop(struct dlend_peer *peer);
 
+/* fabric_orphan.c */
+
+/* Waits until no thread is in a function of that file. The last orphan is gone. */
+void dlend_orphans_done(void);
+
 /* fabric_switchtec.c */
 
 /*

@@ -78,6 +78,7 @@ static void __exit fabric_exit(void)
 	dlend_mailbox_done();
 	unregister_reboot_notifier(&fabric_reboot_notifier);
 	dlend_debugfs_done();
+	dlend_orphans_done();
 }
 
 module_init(fabric_init);

@@ -16,6 +16,7 @@
 #include <linux/module.h>
 #include <linux/ntb.h>
 #include <linux/pci.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "fabric.h"
@@ -29,6 +30,9 @@ struct window_order {
 	dma_addr_t addr;
 	u64 size;
 	int ret;
+	spinlock_t lock;	/* guards the two below */
+	struct task_struct *runner;	/* calls the driver, and gets SIGTERM if it has to end */
+	bool stopped;			/* the adapter goes: the driver is not called any more */
 };
 
 /* States of an order. */
@@ -118,23 +122,65 @@ static int end_window_own(struct dlend_peer *peer, unsigned int window,
 	return 0;
 }
 
+/* Return: whether the driver may be called. */
+static bool order_begin(struct window_order *order)
+{
+	bool stopped;
+
+	allow_signal(SIGTERM);
+	spin_lock(&order->lock);
+	stopped = order->stopped;
+	order->runner = stopped ? NULL : current;
+	spin_unlock(&order->lock);
+	return !stopped;
+}
+
+/* The thread is again one that gets no signals. */
+static void order_end(struct window_order *order)
+{
+	spin_lock(&order->lock);
+	order->runner = NULL;
+	spin_unlock(&order->lock);
+	disallow_signal(SIGTERM);
+	flush_signals(current);
+}
+
+/* The driver's wait for the lock ends by a signal. */
+static void order_stop(struct window_order *order)
+{
+	spin_lock(&order->lock);
+	order->stopped = true;
+	if (order->runner)
+		send_sig(SIGTERM, order->runner, 1);
+	spin_unlock(&order->lock);
+	flush_work(&order->work);
+}
+
+static int order_call(struct ntb_end *end, dma_addr_t addr, u64 size)
+{
+	unsigned int window = end->order.window;
+	int err = -ESHUTDOWN;
+
+	if (order_begin(&end->order))
+		err = size ? ntb_mw_set_trans(end->ntb, PIDX, window, addr, size) :
+			     ntb_mw_clear_trans(end->ntb, PIDX, window);
+	order_end(&end->order);
+	return err;
+}
+
 static void order_run(struct work_struct *work)
 {
 	struct window_order *order = container_of(work, struct window_order, work);
 	struct ntb_end *end = container_of(order, struct ntb_end, order);
 
-	if (order->size)
-		order->ret = ntb_mw_set_trans(end->ntb, PIDX, order->window,
-					      order->addr, order->size);
-	else
-		order->ret = ntb_mw_clear_trans(end->ntb, PIDX, order->window);
+	order->ret = order_call(end, order->addr, order->size);
 	if (atomic_cmpxchg(&order->state, ORDER_RUNS, ORDER_DONE) == ORDER_RUNS) {
 		wake_up(&order->wait);
 		return;
 	}
 	/* The caller believes that the window is shut, and what it leads to may have gone. */
 	if (order->size && !order->ret)
-		ntb_mw_clear_trans(end->ntb, PIDX, order->window);
+		order_call(end, 0, 0);
 	atomic_set(&order->state, ORDER_NONE);
 }
 
@@ -145,7 +191,7 @@ static void order_run(struct work_struct *work)
  *
  * The driver takes a lock that the peer can keep, and waits for it for 50 s. Nobody else
  * waits longer for the peer than it takes to find out that a peer is lost. Meanwhile
- * further orders fail at once.
+ * further orders fail at once. The removal of the adapter ends the driver's wait.
  */
 static int end_window_set(struct dlend_peer *peer, unsigned int window,
 			  dma_addr_t addr, u64 size)
@@ -506,7 +552,7 @@ static void end_stop(struct ntb_end *end)
 	dlend_peer_stop(&end->peer);
 	area_close(end);
 	/* The NTB's driver may free what an order uses. */
-	flush_work(&end->order.work);
+	order_stop(&end->order);
 }
 
 /* Call this only after the NTB has stopped calling event handlers. */
@@ -554,6 +600,7 @@ static struct ntb_end *end_new(struct ntb_dev *ntb)
 	INIT_DELAYED_WORK(&end->enable, link_work);
 	INIT_WORK(&end->order.work, order_run);
 	init_waitqueue_head(&end->order.wait);
+	spin_lock_init(&end->order.lock);
 	end->area = dma_alloc_coherent(dev, DLEND_AREA_SIZE, &end->area_dma,
 				       GFP_KERNEL);
 	if (!end->area)

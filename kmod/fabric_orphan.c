@@ -6,10 +6,14 @@
  */
 #include <linux/dma-map-ops.h>
 #include <linux/gfp.h>
+#include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/rcupdate.h>
 
 #include "compat.h"
-#include "dl_fabric.h"
+#include "fabric.h"
+
+static bool had_orphans;
 
 static void orphan_free_pages(struct device *dev, size_t size,
 			      struct page *page, dma_addr_t handle,
@@ -83,16 +87,26 @@ static const struct dma_map_ops orphan_ops = {
 	.unmap_resource = orphan_unmap,
 };
 
+/* dlend_orphans_done() waits until a thread that was stopped before the return has gone on. */
+static void orphan_gone(void *unused)
+{
+	module_put(THIS_MODULE);
+}
+
 void dlend_orphan(struct pci_host_bridge *bridge, struct device *dev)
 {
-	/*
-	 * The kernel itself, not a function of this module, gives the reference back: such a
-	 * function would return into a module that may be gone. Without memory for that, the
-	 * module stays.
-	 */
+	WRITE_ONCE(had_orphans, true);
+	/* Without memory for the action, the module stays. */
 	__module_get(THIS_MODULE);
-	if (devm_add_action(&bridge->dev, (void (*)(void *))module_put, THIS_MODULE))
+	if (devm_add_action(&bridge->dev, orphan_gone, NULL))
 		dev_warn(dev, "no memory: dl_fabric cannot be removed any more\n");
 	set_dma_ops(dev, &orphan_ops);
 }
 EXPORT_SYMBOL_GPL(dlend_orphan);
+
+void dlend_orphans_done(void)
+{
+	/* A thread that the kernel has taken from its CPU goes on before this returns. */
+	if (READ_ONCE(had_orphans))
+		synchronize_rcu_tasks();
+}

@@ -73,6 +73,8 @@ struct lender_loan {
 	struct dlend_peer *peer;	/* counted */
 	u32 number;			/* names the loan in requests */
 	bool attached;			/* the windows are open */
+	unsigned long attach_by;	/* the loan ends then if it is not attached; jiffies */
+	bool failed;			/* the device had an error, which ends the loan */
 	bool guest;			/* for a virtual machine, with DLEND_ATTACH_GUEST */
 	u64 dma_size;			/* bytes of the DMA window */
 	u64 dma_bus;			/* its address for the device */
@@ -106,7 +108,8 @@ struct lender_device {
 	struct iommu_group *group;	/* NULL without an IOMMU */
 	struct pci_saved_state *saved;
 	struct completion idle;		/* completed when a loan ends */
-	struct work_struct fail;	/* ends the loan after an error of the device */
+	struct work_struct fail;	/* ends a loan that has failed */
+	struct delayed_work expire;	/* ends a loan that nobody attaches */
 	struct lender_loan *ending;	/* loan that the kernel's reset ends, or NULL */
 
 	/* A writer holds the device lock and lender_lock, a reader one of them. */

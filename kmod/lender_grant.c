@@ -245,6 +245,13 @@ static bool begin_ends(struct lender_device *target, const struct lender_pair *p
 	return found;
 }
 
+void lender_grant_begin_end(struct lender_device *target)
+{
+	unsigned int seen;
+
+	begin_ends(target, NULL, &seen);
+}
+
 void lender_grant_end(struct lender_device *target, const struct lender_pair *pair)
 {
 	unsigned int seen;

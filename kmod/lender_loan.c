@@ -15,6 +15,11 @@
 /* A borrower that does not answer for so long is about to be lost. */
 #define REVOKE_MS 2000
 
+static unsigned int attach_ms = 30000;
+module_param(attach_ms, uint, 0644);
+MODULE_PARM_DESC(attach_ms,
+		 "time after which a loan ends that its borrower has not attached, in ms (30000)");
+
 static bool closing;	/* the module goes */
 static bool sleeping;	/* this node goes to sleep, or is asleep */
 static atomic_t loan_numbers;
@@ -123,6 +128,27 @@ static void close_windows(struct lender_device *d, struct lender_loan *loan)
 }
 
 /*
+ * A borrower that has given up BORROW before the lender came to it does not know of the loan,
+ * so it neither attaches nor returns it. Such a loan ends by itself. The device lock is held.
+ */
+static void await_attach(struct lender_device *d)
+{
+	unsigned long patience = msecs_to_jiffies(READ_ONCE(attach_ms));
+
+	d->loan->attach_by = jiffies + patience;
+	kref_get(&d->ref);
+	if (mod_delayed_work(lender_wq, &d->expire, patience))
+		lender_put(d);
+}
+
+/* The device lock is held, and the caller has a reference. */
+static void await_no_attach(struct lender_device *d)
+{
+	if (cancel_delayed_work(&d->expire))
+		lender_put(d);
+}
+
+/*
  * Ends the loan of the device for its borrower. A reset follows, and then finish_loan().
  * The windows onto the BARs close before the reset: otherwise the borrower could change
  * the device after it. The windows that the device writes to close after the reset, when
@@ -136,6 +162,7 @@ static struct lender_loan *stop_loan(struct lender_device *d)
 
 	if (!loan)
 		return NULL;
+	await_no_attach(d);
 	set_loan(d, NULL, loan);
 	if (loan->attached) {
 		pci_clear_master(d->pdev);
@@ -185,12 +212,30 @@ void lender_reset_ends(struct lender_device *d)
 	d->ending = NULL;
 }
 
+/* Meanwhile the borrower may have returned the device, and another one may have it. */
 static void fail_work(struct work_struct *work)
 {
 	struct lender_device *d = container_of(work, struct lender_device, fail);
 
 	device_lock(&d->pdev->dev);
-	lender_end_loan(d);
+	if (d->loan && d->loan->failed)
+		lender_end_loan(d);
+	device_unlock(&d->pdev->dev);
+	lender_put(d);
+}
+
+/*
+ * If the borrower attaches now, the lock decides: either the loan is attached here, or ATTACH
+ * finds no loan. The work may also come too late to be cancelled, and find a newer loan.
+ */
+static void expire_work(struct work_struct *work)
+{
+	struct lender_device *d = container_of(to_delayed_work(work), struct lender_device,
+					       expire);
+
+	device_lock(&d->pdev->dev);
+	if (d->loan && !d->loan->attached && time_after_eq(jiffies, d->loan->attach_by))
+		lender_end_loan(d);
 	device_unlock(&d->pdev->dev);
 	lender_put(d);
 }
@@ -199,6 +244,7 @@ void lender_fail(struct lender_device *d)
 {
 	if (!d->loan)
 		return;
+	d->loan->failed = true;
 	set_config_open(d, false, false);
 	pci_clear_master(d->pdev);
 	lender_revoke(d, true);
@@ -210,6 +256,7 @@ void lender_fail(struct lender_device *d)
 void lender_loan_prepare(struct lender_device *d)
 {
 	INIT_WORK(&d->fail, fail_work);
+	INIT_DELAYED_WORK(&d->expire, expire_work);
 }
 
 /* A message for a borrower, which the work frees. */
@@ -365,6 +412,7 @@ static enum dlend_borrow_status make_loan(struct lender_device *d,
 	loan->number = atomic_inc_return(&loan_numbers);
 	reinit_completion(&d->idle);
 	set_loan(d, loan, NULL);
+	await_attach(d);
 	answer->loan = cpu_to_le32(loan->number);
 	return DLEND_BORROW_OK;
 }
@@ -541,6 +589,7 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 	loan->dma_bus = le64_to_cpu(answer->dma_bus);
 	open_config(d, loan, answer);
 	loan->attached = true;
+	await_no_attach(d);
 	atomic64_inc(&lender_counts.loans);
 	pci_info(d->pdev, "device %x is lent to node %u\n", d->fdid,
 		 dlend_peer_node(loan->peer));

@@ -579,6 +579,8 @@ static int op_close(struct dlend_peer *peer, const void *data, size_t len, void 
 
 void lender_p2p_end(struct lender_device *d)
 {
+	/* Each kind may wait for other nodes, so both begin at once. */
+	lender_grant_begin_end(d);
 	end_routes(&(struct wanted){ .device = d });
 	lender_grant_end(d, NULL);
 }

@@ -64,6 +64,8 @@ int lender_grant_make(struct dlend_peer *peer, const void *data, size_t len, voi
 /* Only the lender of the source may ask, and only for what the borrower has granted. */
 int lender_grant_fetch(struct dlend_peer *peer, const void *data, size_t len, void *resp,
 		       size_t room);
+/* Begins to end the grants of @target. */
+void lender_grant_begin_end(struct lender_device *target);
 /* Ends the grants of @target, or only that for @pair (nullable). Sleeps. */
 void lender_grant_end(struct lender_device *target, const struct lender_pair *pair);
 /* Closes the windows to a node that is lost. */

@@ -327,6 +327,51 @@ static int attach_flags(void)
 	return err ?: ask_attach(&req);
 }
 
+/* The lender's attach_ms is ATTACH_MS. */
+#define ATTACH_MS 1000
+
+/* The loan has ended by itself. */
+static int attach_late(void)
+{
+	struct dlend_msg_attach req;
+	int err = ask_borrow(mine);
+
+	req = attach_request();
+	if (!err)
+		msleep(ATTACH_MS + 500);
+	return err ?: ask_attach(&req);
+}
+
+/* Attaches about when the loan ends. Return: 0 if it was attached, or had ended. */
+static int attach_just_now(unsigned int ms)
+{
+	struct dlend_msg_attach req;
+	int err = ask_borrow(mine);
+
+	if (err)
+		return err;
+	req = attach_request();
+	msleep(ms);
+	err = ask_attach(&req);
+	if (err)
+		return err == -ENODEV ? 0 : err;
+	/* What is attached lasts. */
+	msleep(50);
+	err = ask_config(mine, loan, 0, 4, NULL);
+	give_back();
+	return err;
+}
+
+static int attach_race(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < 12 && !err; i++)
+		err = attach_just_now(ATTACH_MS - 6 + i);
+	return err;
+}
+
 /* A virtual machine of a borrower that does not translate. */
 static int attach_guest(void)
 {
@@ -923,6 +968,8 @@ static const struct {
 	{ "attach-no-loan", attach_no_loan },
 	{ "attach-twice", attach_twice },
 	{ "attach-flags", attach_flags },
+	{ "attach-late", attach_late },
+	{ "attach-race", attach_race },
 	{ "attach-guest", attach_guest },
 	{ "window-number", window_number },
 	{ "window-message", window_message },
