@@ -127,7 +127,8 @@ static bool order_begin(struct window_order *order)
 {
 	bool stopped;
 
-	allow_signal(SIGTERM);
+	/* A node that goes down sends SIGTERM to all threads, which must not end an order. */
+	allow_kernel_signal(SIGTERM);
 	spin_lock(&order->lock);
 	stopped = order->stopped;
 	order->runner = stopped ? NULL : current;

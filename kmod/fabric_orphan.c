@@ -106,7 +106,6 @@ EXPORT_SYMBOL_GPL(dlend_orphan);
 
 void dlend_orphans_done(void)
 {
-	/* A thread that the kernel has taken from its CPU goes on before this returns. */
 	if (READ_ONCE(had_orphans))
 		synchronize_rcu_tasks();
 }

@@ -13,6 +13,8 @@
  *	lender_table.c		the devices
  *	lender_stats.c		counters, and the log of what was refused
  *
+ * lender_span.h has spans of addresses.
+ *
  * Locks, outermost first:
  *
  *	order_mutex	of a device. Serializes the orders of the administrator for it.
@@ -52,6 +54,7 @@
 #include "dl_fabric.h"
 #include "dl_lender.h"
 #include "dl_proto.h"
+#include "lender_span.h"
 
 /*
  * The configuration space of a device, as its borrower sees it and may change it.
@@ -292,11 +295,6 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 		      const struct dlend_msg_attach *req, u64 *dma_bus,
 		      u64 *msi_bus);
 void lender_iommu_close(struct lender_device *d, struct lender_loan *loan);
-
-/* Addresses of a device, of which @last is the last. */
-struct lender_span {
-	u64 first, last;
-};
 
 /*
  * Lets the device of a loan reach more physical addresses, at the lowest addresses that

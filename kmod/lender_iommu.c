@@ -125,31 +125,6 @@ static int map(struct iommu_domain *domain, u64 iova, struct dlend_import *impor
 			       IOMMU_READ | IOMMU_WRITE | IOMMU_MMIO, GFP_KERNEL);
 }
 
-/* Addresses, of which @last is the last. */
-struct span {
-	u64 first, last;
-};
-
-/* Return: whether @busy was in the way of @place, which was then moved behind it. */
-static bool move_behind(struct span *place, const struct span *busy, u64 align)
-{
-	u64 size = place->last - place->first;
-
-	/* There is no place any more. */
-	if (place->last < place->first)
-		return false;
-	if (busy->last < place->first || busy->first > place->last)
-		return false;
-	/* Beyond the last address there is no place: its last address is the smaller one. */
-	if (busy->last > U64_MAX - align - size) {
-		*place = (struct span){ 1, 0 };
-		return true;
-	}
-	place->first = ALIGN(busy->last + 1, align);
-	place->last = place->first + size;
-	return true;
-}
-
 /*
  * Chooses the lowest addresses for a window: a device may have fewer address bits than
  * the IOMMU. The addresses that the IOMMU keeps for itself are left out.
@@ -158,16 +133,16 @@ static bool move_behind(struct span *place, const struct span *busy, u64 align)
  * @iova: set to the address of the first page
  */
 static int choose_iova(struct lender_device *d, struct iommu_domain *domain,
-		       const struct dlend_import *import, const struct span *other,
+		       const struct dlend_import *import, const struct lender_span *other,
 		       u64 *iova)
 {
-	const struct span interrupts = { INTERRUPTS_START, INTERRUPTS_END - 1 };
+	const struct lender_span interrupts = { INTERRUPTS_START, INTERRUPTS_END - 1 };
 	u64 phys = import->phys & PAGE_MASK;
 	u64 size = PAGE_ALIGN(import->phys + import->size) - phys;
 	/* With the alignment of @phys the IOMMU can use large pages. */
 	u64 align = clamp_t(u64, phys & -phys, PAGE_SIZE, SZ_1G);
 	struct iommu_resv_region *region, *next;
-	struct span place;
+	struct lender_span place;
 	LIST_HEAD(regions);
 	bool moved;
 	int err;
@@ -180,20 +155,18 @@ static int choose_iova(struct lender_device *d, struct iommu_domain *domain,
 			    align);
 	place.last = place.first + size - 1;
 	do {
-		moved = move_behind(&place, &interrupts, align);
-		if (other->first <= other->last)
-			moved |= move_behind(&place, other, align);
+		moved = lender_span_move_behind(&place, &interrupts, align);
+		moved |= lender_span_move_behind(&place, other, align);
 		list_for_each_entry(region, &regions, list) {
-			struct span busy = {
-				region->start, region->start + region->length - 1
-			};
+			struct lender_span busy = lender_span_of(region->start,
+								 region->length);
 
-			moved |= move_behind(&place, &busy, align);
+			moved |= lender_span_move_behind(&place, &busy, align);
 		}
-	} while (moved && place.last > place.first);
+	} while (moved);
 	list_for_each_entry_safe(region, next, &regions, list)
 		kfree(region);
-	if (place.last < place.first || place.last > domain->geometry.aperture_end)
+	if (lender_span_is_empty(&place) || place.last > domain->geometry.aperture_end)
 		return -ENOSPC;
 	*iova = place.first;
 	return 0;
@@ -201,7 +174,7 @@ static int choose_iova(struct lender_device *d, struct iommu_domain *domain,
 
 /* Maps an import at the lowest free addresses. Sets @bus to its address for the device. */
 static int map_import(struct lender_device *d, struct lender_loan *loan,
-		      struct dlend_import *import, struct span *other, u64 *bus)
+		      struct dlend_import *import, struct lender_span *other, u64 *bus)
 {
 	u64 iova;
 	int err;
@@ -223,7 +196,7 @@ static int map_import(struct lender_device *d, struct lender_loan *loan,
  */
 static int map_guest(struct lender_device *d, struct lender_loan *loan, u64 *msi_bus)
 {
-	struct span window = { 0, loan->dma->size - 1 };
+	struct lender_span window = { 0, loan->dma->size - 1 };
 	struct iommu_resv_region *region, *next;
 	phys_addr_t phys = loan->dma->phys;
 	u64 size = loan->dma->size;
@@ -261,7 +234,7 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 		      u64 *msi_bus)
 {
 	bool translated = le32_to_cpu(req->flags) & DLEND_ATTACH_TRANSLATED;
-	struct span other = { .first = 1, .last = 0 };
+	struct lender_span other = { .first = 1, .last = 0 };
 	int err = 0;
 
 	*dma_bus = dlend_import_bus(loan->dma);
@@ -318,7 +291,7 @@ int lender_iommu_map(struct lender_device *d, struct lender_loan *loan, phys_add
 		     struct lender_span *ret, u64 *ret_bus)
 {
 	struct dlend_import range = { .phys = phys, .size = size };
-	struct span below = { .first = 1, .last = 0 };
+	struct lender_span below = { .first = 1, .last = 0 };
 	unsigned int i;
 	u64 iova;
 	int err;
@@ -331,10 +304,10 @@ int lender_iommu_map(struct lender_device *d, struct lender_loan *loan, phys_add
 		ret->first = iova;
 		ret->last = PAGE_ALIGN(iova + (phys & ~PAGE_MASK) + size) - 1;
 		for (i = 0; i < n; i++)
-			if (busy[i].first <= ret->last && busy[i].last >= ret->first)
+			if (lender_spans_overlap(&busy[i], ret))
 				break;
 		if (i < n)
-			below = (struct span){ 0, busy[i].last };
+			below = (struct lender_span){ 0, busy[i].last };
 	} while (i < n);
 	err = map(loan->domain, iova, &range);
 	if (!err)
@@ -357,12 +330,14 @@ int lender_iommu_map_at(struct lender_device *d, struct lender_loan *loan,
 	    (place.first < INTERRUPTS_END && place.last >= INTERRUPTS_START))
 		return -EBUSY;
 	for (i = 0; i < n; i++)
-		if (busy[i].first <= place.last && busy[i].last >= place.first)
+		if (lender_spans_overlap(&busy[i], &place))
 			return -EBUSY;
 	err = iommu_get_group_resv_regions(d->group, &regions);
 	list_for_each_entry_safe(region, next, &regions, list) {
-		if (region->start <= place.last &&
-		    region->start + region->length > place.first)
+		const struct lender_span kept = lender_span_of(region->start,
+							       region->length);
+
+		if (lender_spans_overlap(&kept, &place))
 			err = -EBUSY;
 		kfree(region);
 	}

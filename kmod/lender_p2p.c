@@ -63,7 +63,7 @@ static void route_unmap(struct route *route, unsigned int i)
 {
 	struct lender_span *span = &route->bars[i].span;
 
-	if (span->first > span->last)
+	if (lender_span_is_empty(span))
 		return;
 	lender_iommu_unmap(route->domain, span);
 	*span = (struct lender_span){ 1, 0 };
@@ -275,7 +275,7 @@ static unsigned int collect_busy(struct route *route, struct lender_span *busy)
 		if (other->source != d)
 			continue;
 		for (i = 0; i < DLEND_BARS; i++)
-			if (other->bars[i].span.first <= other->bars[i].span.last)
+			if (!lender_span_is_empty(&other->bars[i].span))
 				busy[n++] = other->bars[i].span;
 	}
 	return n;

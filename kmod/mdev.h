@@ -13,6 +13,7 @@
  *	mdev_config.c		configuration space
  *	mdev_bar.c  mdev_irq.c  mdev_memory.c
  *				BARs, interrupts, guest memory
+ *	mdev_stats.c		counters
  *
  * Locks, outermost first:
  *
@@ -88,7 +89,7 @@ struct mdev_guest {
 	unsigned int tries;		/* of @again that are left */
 };
 
-/* mdev_main.c */
+/* mdev_stats.c: counted since the module was loaded */
 
 extern struct mdev_counts {
 	atomic64_t users;	/* mediated devices that are open */
@@ -97,6 +98,9 @@ extern struct mdev_counts {
 	atomic64_t resets, reset_failures;
 	atomic64_t interrupts;
 } mdev_counts;
+
+void mdev_stats_init(void);
+void mdev_stats_exit(void);
 
 /* Return: whether the device has gone. slot->lock is held. */
 static inline bool mdev_is_lost(struct mdev_guest *guest)

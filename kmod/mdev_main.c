@@ -3,16 +3,12 @@
  * The driver of functions that were borrowed for virtual machines. For each of them it
  * makes a slot: /sys/class/mdev_bus/ADDRESS, in which the user makes a mediated device.
  */
-#include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/reboot.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 
 #include "mdev.h"
 
-struct mdev_counts mdev_counts;
-static struct dentry *debugfs;
 static struct workqueue_struct *ends;
 /* This node goes down, or another kernel starts. */
 static bool going_down;
@@ -210,21 +206,6 @@ static struct notifier_block mdev_reboot_notifier = {
 	.priority = 1,
 };
 
-static int stats_show(struct seq_file *file, void *unused)
-{
-#define SHOW(name) \
-	seq_printf(file, #name " %lld\n", atomic64_read(&mdev_counts.name))
-	SHOW(users);
-	SHOW(pinned);
-	SHOW(unmapped);
-	SHOW(resets);
-	SHOW(reset_failures);
-	SHOW(interrupts);
-#undef SHOW
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(stats);
-
 static int __init mdev_module_init(void)
 {
 	int err;
@@ -245,7 +226,7 @@ static int __init mdev_module_init(void)
 	err = pci_register_driver(&slot_driver);
 	if (err)
 		goto reboot;
-	debugfs = debugfs_create_file("mdev", 0444, dlend_debugfs_root(), NULL, &stats_fops);
+	mdev_stats_init();
 	return 0;
 
 reboot:
@@ -261,7 +242,7 @@ queue:
 
 static void __exit mdev_module_exit(void)
 {
-	debugfs_remove(debugfs);
+	mdev_stats_exit();
 	pci_unregister_driver(&slot_driver);
 	unregister_reboot_notifier(&mdev_reboot_notifier);
 	destroy_workqueue(ends);

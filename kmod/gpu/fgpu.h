@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Private to fgpu.ko. */
+/*
+ * Private to fgpu.ko. A file calls only files below it:
+ *
+ *	fgpu_main.c	the PCI driver
+ *	fgpu_file.c	/dev/fgpuN
+ *	fgpu_buffer.c	dma-bufs
+ *	fgpu_queue.c  fgpu_ref.c
+ *			commands, references to a device
+ */
 #ifndef FGPU_H
 #define FGPU_H
 
@@ -63,6 +71,9 @@ struct fgpu_file {
 	struct mutex imports_lock;	/* no import ends while a command uses it */
 };
 
+/* fgpu_ref.c */
+/* Return: a device with a number and one reference, all else zero; or NULL. */
+struct fgpu *fgpu_alloc(void);
 void fgpu_get(struct fgpu *gpu);
 void fgpu_put(struct fgpu *gpu);
 

@@ -7,46 +7,18 @@
  * revokes the dma-bufs that other devices use.
  */
 #include <linux/dma-mapping.h>
-#include <linux/idr.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
 #include "../compat.h"
 #include "fgpu.h"
 
-static DEFINE_IDA(fgpu_numbers);
-
-static void fgpu_free(struct kref *ref)
-{
-	struct fgpu *gpu = container_of(ref, struct fgpu, ref);
-
-	ida_free(&fgpu_numbers, gpu->number);
-	kfree(gpu->misc.name);
-	kfree(gpu);
-}
-
-void fgpu_get(struct fgpu *gpu)
-{
-	kref_get(&gpu->ref);
-}
-
-void fgpu_put(struct fgpu *gpu)
-{
-	kref_put(&gpu->ref, fgpu_free);
-}
-
 static struct fgpu *fgpu_new(struct pci_dev *pdev)
 {
-	struct fgpu *gpu = kzalloc(sizeof(*gpu), GFP_KERNEL);
+	struct fgpu *gpu = fgpu_alloc();
 
 	if (!gpu)
 		return NULL;
-	gpu->number = ida_alloc(&fgpu_numbers, GFP_KERNEL);
-	if (gpu->number < 0) {
-		kfree(gpu);
-		return NULL;
-	}
-	kref_init(&gpu->ref);
 	init_rwsem(&gpu->use);
 	mutex_init(&gpu->lists_lock);
 	INIT_LIST_HEAD(&gpu->files);

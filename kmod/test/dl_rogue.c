@@ -355,7 +355,7 @@ static int attach_just_now(unsigned int ms)
 	err = ask_attach(&req);
 	if (err)
 		return err == -ENODEV ? 0 : err;
-	/* What is attached lasts. */
+	/* A loan that is attached lasts. */
 	msleep(50);
 	err = ask_config(mine, loan, 0, 4, NULL);
 	give_back();
@@ -591,6 +591,43 @@ static int reset_returned(void)
 
 	give_back();
 	return err ?: ask(DLEND_OP_RESET, mine, was);
+}
+
+static DECLARE_COMPLETION(reset_done);
+static int reset_result;
+
+static int reset_thread(void *unused)
+{
+	static u8 nothing[DLEND_MSG_MAX];	/* @answer is for the writes */
+	struct dlend_msg_return req = { cpu_to_le32(mine), cpu_to_le32(loan) };
+
+	reset_result = dlend_call(peer, DLEND_OP_RESET, &req, sizeof(req), nothing,
+				  sizeof(nothing), PATIENCE_MS);
+	kthread_complete_and_exit(&reset_done, 0);
+}
+
+/*
+ * Writes to a register while the device is reset: it may then read as ones, which the lender
+ * must not write back. Return: -EBUSY if some write was refused so, and none otherwise.
+ */
+static int reset_write(void)
+{
+	u32 memory_on = PCI_COMMAND_MEMORY;
+	struct task_struct *task;
+	int write, err = take();
+
+	if (err)
+		return err;
+	reinit_completion(&reset_done);
+	task = kthread_run(reset_thread, NULL, "dl_rogue");
+	if (IS_ERR(task))
+		return PTR_ERR(task);
+	while (!wait_for_completion_timeout(&reset_done, 1)) {
+		write = ask_config(mine, loan, PCI_COMMAND, 2, &memory_on);
+		if (write && err != -EIO)
+			err = write == -EBUSY ? write : -EIO;
+	}
+	return reset_result ?: err;
 }
 
 /* Loans of another borrower. Return: -ENODEV if each number was refused so. */
@@ -987,6 +1024,7 @@ static const struct {
 	{ "return-twice", return_twice },
 	{ "reset-not-attached", reset_not_attached },
 	{ "reset-returned", reset_returned },
+	{ "reset-write", reset_write },
 	{ "others-read", others_read },
 	{ "others-write", others_write },
 	{ "others-return", others_return },

@@ -28,6 +28,17 @@
 		}                                                              \
 	} while (0)
 
+enum {
+	OP_ECHO = 240,		/* for sleeping calls */
+	OP_ECHO_ATOMIC,		/* for polled calls */
+	OP_SLOW,		/* sleeps for le32 ms, then echoes */
+	OP_ERROR,		/* returns the errno in the request */
+	OP_LONG,		/* responds with le32 bytes */
+	OP_BACK,		/* calls the peer back, which is not allowed */
+	OP_NOBODY,		/* has no handler */
+	OP_END,
+};
+
 /* A thread that makes one call after the other. */
 struct caller {
 	struct task_struct *task;
@@ -40,10 +51,14 @@ struct caller {
 	u8 buffer[2 * DLEND_MSG_MAX];
 };
 
+/* test_echo.c */
+
 /* The two ends of the loopback, and random numbers for the tests. */
 extern struct dlend_peer *dlend_test_ends[2];
 extern struct rnd_state dlend_test_rnd;
 extern unsigned int dlend_test_seed;
+/* Longest wait of a polled call in dlend_test_echo(); 0: that of dl_fabric. */
+extern unsigned int dlend_test_poll_us;
 
 /*
  * Makes a call with random bytes and compares the response. @buffer holds two

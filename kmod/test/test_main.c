@@ -36,21 +36,6 @@ static bool requesters;
 module_param(requesters, bool, 0444);
 MODULE_PARM_DESC(requesters, "fill the table of Requester IDs until the module is removed");
 
-unsigned int dlend_test_seed = 1;
-module_param_named(seed, dlend_test_seed, uint, 0444);
-MODULE_PARM_DESC(seed, "seed of all random numbers (1)");
-
-enum {
-	OP_ECHO = 240,		/* for sleeping calls */
-	OP_ECHO_ATOMIC,		/* for polled calls */
-	OP_SLOW,		/* sleeps for le32 ms, then echoes */
-	OP_ERROR,		/* returns the errno in the request */
-	OP_LONG,		/* responds with le32 bytes */
-	OP_BACK,		/* calls the peer back, which is not allowed */
-	OP_NOBODY,		/* has no handler */
-	OP_END,
-};
-
 static atomic_t callbacks_up, callbacks_lost, callbacks_down, callbacks_wrong;
 
 static int op_echo(struct dlend_peer *peer, const void *req, size_t len, void *resp,
@@ -117,38 +102,8 @@ static const struct dlend_op ops[] = {
 	{ OP_BACK, 0, 4, 4, op_back },
 };
 
-int dlend_test_echo(struct dlend_peer *peer, struct rnd_state *rnd, size_t len,
-		    bool polled, u8 *buffer)
-{
-	u8 *resp = buffer + DLEND_MSG_MAX;
-	unsigned long flags;
-	size_t i;
-	int ret;
-
-	prandom_bytes_state(rnd, buffer, len);
-	memset(resp, 0, DLEND_MSG_MAX);
-	if (polled) {
-		local_irq_save(flags);
-		ret = dlend_call_polled(peer, OP_ECHO_ATOMIC, buffer, len, resp,
-					DLEND_MSG_MAX, traffic ? 0 : 2000000);
-		local_irq_restore(flags);
-	} else {
-		ret = dlend_call(peer, OP_ECHO, buffer, len, resp, DLEND_MSG_MAX, 10000);
-	}
-	if (ret < 0)
-		return ret;
-	if (ret != len)
-		return -EBADMSG;
-	for (i = 0; i < len; i++) {
-		if (resp[i] != (u8)~buffer[i])
-			return -EBADMSG;
-	}
-	return 0;
-}
-
 /* Tests on the loopback. */
 
-struct dlend_peer *dlend_test_ends[2];
 static unsigned int tests, failed;
 
 static bool wait_for_state(enum dlend_peer_state state)
@@ -165,7 +120,6 @@ static bool wait_for_state(enum dlend_peer_state state)
 }
 
 static u8 *buffer;
-struct rnd_state dlend_test_rnd;
 
 static bool test_lengths(void)
 {
@@ -641,6 +595,7 @@ static int __init test_init(void)
 	if (err)
 		return err;
 	if (traffic) {
+		dlend_test_poll_us = 0;
 		err = dlend_traffic_init();
 		if (err)
 			goto unregister_ops;
