@@ -48,17 +48,11 @@ is_harmless() { # QUIRK...: whether kmod/quirks/harmless has all of them
     done
 }
 
-# danger VENDOR DEVICE CLASS QUIRK: refused, although its class and its ID are allowed, if the
-# kernel has this quirk
+# danger VENDOR DEVICE CLASS QUIRK: refused, although its class and its ID are allowed
 danger() {
     echo "::$(printf %04x $(($3 >> 8))),$(printf '%04x:%04x' "$1" "$2")" >$allow
     answer "$1" "$2" "$3" >/tmp/answer
     cat /tmp/answer "$allow"
-    # A kernel without USB lacks the quirks of its controllers.
-    if ! grep -q " $4\$" /proc/kallsyms; then
-        grep -qx borrowed /tmp/answer && is_harmless $(quirks_of_this)
-        return
-    fi
     grep -q "makes this kernel run $4(); if you trust its lender: lendctl allow $(printf '%04x:%04x:%04x' "$1" "$2" $(($3 >> 8)))+quirks" \
         /tmp/answer && [ -z "$(quirks_of_this)" ]
 }
