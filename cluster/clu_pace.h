@@ -124,6 +124,7 @@ typedef struct CluPaceOps {
 
 struct CluPace {
     const CluPaceOps *ops;
+    struct CluTimed *timed; /* NULL in real time */
 };
 
 /* Machines run as fast as they can. */
