@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens to all hosts of a cluster between two steps of virtual time. */
+/* All hosts of a cluster, between two steps of virtual time. */
 #include <string.h>
 
 #include "clu_cluster_priv.h"

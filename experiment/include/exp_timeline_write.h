@@ -4,7 +4,7 @@
 
 #include "trc_view.h"
 
-/* What a timeline is made of; borrowed. */
+/* The parts of a timeline; borrowed. */
 typedef struct ExpTimelineFile {
     const char *path;  /* of the result */
     const char *model; /* path of the cluster's description; nullable */
