@@ -48,15 +48,6 @@ int cmd_cluster_fail(const char *verb, GError *error)
 
 /* Which cluster */
 
-char *cmd_cluster_file_of(const char *dir)
-{
-    g_autofree char *path = g_build_filename(dir, CLU_DIR_FILE, NULL);
-    char *text = NULL;
-
-    g_file_get_contents(path, &text, NULL, NULL);
-    return text;
-}
-
 /* Returns the directory of the cluster @word, to be freed. @word is a name, the
  * file of a description, or NULL for the only cluster that runs. */
 static char *find_dir(const char *word, GError **error)
@@ -82,7 +73,7 @@ static char *find_dir(const char *word, GError **error)
     real = realpath(word, NULL);
     for (char **name = names; real && *name; name++) {
         g_autofree char *dir = clu_dir_find(*name);
-        g_autofree char *file = cmd_cluster_file_of(dir);
+        g_autofree char *file = clu_dir_description(dir);
 
         if (file && strcmp(file, real) == 0) {
             return g_steal_pointer(&dir);

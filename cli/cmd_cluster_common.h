@@ -52,8 +52,4 @@ int cmd_cluster_finish(const char *verb, int status, GError *error);
 /* Prints @error for @verb and frees it. Returns the exit status for it. */
 int cmd_cluster_fail(const char *verb, GError *error);
 
-/* The path of the description of the cluster whose directory is @dir, to be
- * freed; NULL if it cannot be read. */
-char *cmd_cluster_file_of(const char *dir);
-
 #endif

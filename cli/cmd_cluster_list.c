@@ -17,7 +17,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     names = clu_dir_list();
     for (char **name = names; *name; name++) {
         g_autofree char *dir = clu_dir_find(*name);
-        g_autofree char *file = cmd_cluster_file_of(dir);
+        g_autofree char *file = clu_dir_description(dir);
 
         printf("%-20s %s\n", *name, file ? file : "");
     }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "clu_dir.h"
-#include "cmd_cluster_common.h"
 #include "topo_description.h"
 #include "topo_home.h"
 #include "topo_keys.h"
@@ -146,7 +145,7 @@ static void offer_of_clusters(const Line *line, bool is_link)
 
     for (char **name = names; *name; name++) {
         g_autofree char *dir = clu_dir_find(*name);
-        g_autofree char *file = cmd_cluster_file_of(dir);
+        g_autofree char *file = clu_dir_description(dir);
         g_autoptr(TopoErrors) errors = topo_errors_new();
         g_autoptr(TopoDescription) description = NULL;
 

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "cmd_timeline.h"
+#include "exp_timeline_write.h"
 #include "table_csv.h"
 #include "topo_units.h"
 #include "trc_file.h"
@@ -207,7 +207,7 @@ static int create(const Options *options, char **paths)
 
 static int write_timeline(Options *options, char **paths)
 {
-    const CmdTimeline timeline = {
+    const ExpTimelineFile timeline = {
         .path = options->timeline,
         .model = options->model,
         .ftraces = options->ftraces,
@@ -220,7 +220,7 @@ static int write_timeline(Options *options, char **paths)
         return cmd_usage("trace", "--timeline takes one FILE");
     }
     if (!make_filter(options, &error) ||
-        !cmd_timeline_write(&timeline, &error)) {
+        !exp_timeline_write(&timeline, &error)) {
         cmd_complain("trace", error);
         return CMD_USAGE;
     }

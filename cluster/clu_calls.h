@@ -9,7 +9,7 @@
 /* The time within which the processes of a cluster must end. */
 #define CLU_CALLS_GONE_MS 20000
 
-/* What the supervisor reports of a host. */
+/* The supervisor's report of a host. */
 typedef struct CluHostReport {
     char *state;        /* as clu_host_state_name() */
     int64_t virtual_ns; /* -1 if the cluster is not timed */

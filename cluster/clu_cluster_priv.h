@@ -22,7 +22,7 @@ struct CluCluster {
     GPtrArray *hosts; /* of CluHost */
 };
 
-/* What the pace asks of a CluCluster. */
+/* The functions of a CluCluster that its pace calls. */
 extern const CluPaceUser clu_cluster_user;
 
 #endif

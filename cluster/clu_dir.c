@@ -328,6 +328,15 @@ bool clu_dir_keep(const CluDir *dir, int *ret_alive, GError **error)
     return true;
 }
 
+char *clu_dir_description(const char *dir)
+{
+    g_autofree char *path = g_build_filename(dir, CLU_DIR_FILE, NULL);
+    char *text = NULL;
+
+    g_file_get_contents(path, &text, NULL, NULL);
+    return text;
+}
+
 /* True if a process of the cluster in @path is alive. */
 static bool is_locked(const char *path)
 {

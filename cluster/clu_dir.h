@@ -22,6 +22,10 @@ typedef struct CluDir CluDir;
  */
 #define CLU_DIR_FILE "file"
 
+/* That path, for the cluster whose directory is @dir, to be freed; NULL if it
+ * cannot be read. */
+char *clu_dir_description(const char *dir);
+
 /* Paths in the directory @dir of a cluster, to be freed. */
 
 /* The socket to which the two NTB devices of @link connect. */

@@ -33,7 +33,7 @@ struct CluGuest {
     bool is_ready;
     bool is_silent;
     bool is_stopped;    /* its machine is stopped, so it cannot answer */
-    bool is_timed;      /* what is sent waits until it may be given */
+    bool is_held;       /* what is sent waits until it may be given */
     int64_t heard_us;   /* monotonic time of the agent's last frame */
     int64_t silence_us; /* longest time without a frame */
     GSource *timer;
@@ -50,10 +50,10 @@ static void send_frame(CluGuest *guest, CluAgentType type, uint32_t session,
 
     /* A guest in virtual time must always be read, because it waits for that
      * with the CPU. It loses what it does not take. */
-    if (!is_full || !guest->is_timed) {
+    if (!is_full || !guest->is_held) {
         clu_stream_write(guest->stream, guest->coded, coded);
     }
-    if (is_full && !guest->is_timed) {
+    if (is_full && !guest->is_held) {
         clu_stream_set_reading(guest->stream, false);
     }
 }
@@ -311,8 +311,8 @@ CluGuest *clu_guest_new(GMainContext *context, int fd, unsigned silence_ms,
     guest->silence_us = (int64_t)silence_ms * 1000;
     guest->sessions = g_hash_table_new(NULL, NULL);
     guest->stream = clu_stream_new(context, fd, &stream_ops, guest);
-    guest->is_timed = silence_ms == 0;
-    if (guest->is_timed) {
+    guest->is_held = silence_ms == 0;
+    if (guest->is_held) {
         clu_stream_hold(guest->stream);
     } else {
         guest->timer = clu_source_new_timer(

@@ -34,7 +34,7 @@ typedef struct CluPaceMachine {
     bool has_monitor; /* QEMU serves the supervisor's monitor by -mon */
 } CluPaceMachine;
 
-/* What the pace asks of the cluster. All are called with the owner. */
+/* The functions of the cluster that the pace calls, with their owner. */
 typedef struct CluPaceUser {
     /* No machine can go on, because the model has ended or the board is
      * damaged: the cluster ends. May be called again. */
@@ -124,6 +124,7 @@ typedef struct CluPaceOps {
 
 struct CluPace {
     const CluPaceOps *ops;
+    struct CluTimed *timed; /* NULL in real time */
 };
 
 /* Machines run as fast as they can. */

@@ -26,16 +26,9 @@
 /* While nothing happens the machines' main loops come round this often. */
 #define IDLE_US 50000
 
-CluPace *clu_timed_pace(CluTimed *timed)
-{
-    return &timed->pace;
-}
-
-/* A pace whose operations are those of virtual time is the beginning of a
- * CluTimed. */
 CluTimed *clu_timed_of(const CluPace *pace)
 {
-    return pace->ops == &clu_timed_pace_ops ? (CluTimed *)(void *)pace : NULL;
+    return pace->timed;
 }
 
 static int make_board(const CluPlan *plan, const char *dir,
@@ -75,7 +68,7 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
     g_autoptr(CluTimed) timed = g_new0(CluTimed, 1);
     unsigned before = topo_errors_count(errors);
 
-    timed->pace.ops = &clu_timed_pace_ops;
+    timed->pace.timed = timed;
     timed->fd = -1;
     timed->spins = -1;
     timed->control = -1;
@@ -109,15 +102,6 @@ void clu_timed_set_model(CluTimed *timed, CluTimedModel *model, void *owner)
     timed->model_owner = owner;
 }
 
-/* The log */
-
-void clu_timed_set_log(CluTimed *timed, const char *path,
-                       const CluTimedScript *head)
-{
-    timed->path = path;
-    timed->head = head;
-}
-
 void clu_timed_set_steps(CluTimed *timed, const char *dir)
 {
     timed->records = dir;
@@ -127,36 +111,6 @@ void clu_timed_set_pace(CluTimed *timed, int64_t slice_ns, int spins)
 {
     timed->slice_ns = slice_ns;
     timed->spins = spins;
-}
-
-static bool open_log(CluTimed *timed, GError **error)
-{
-    if (!timed->path) {
-        return true;
-    }
-    timed->log = clu_timed_log_new(timed->path, error);
-    for (unsigned i = 0; timed->log && i < timed->head->names->len; i++) {
-        clu_timed_log_head(timed->log, timed->head->names->pdata[i],
-                           timed->head->values->pdata[i]);
-    }
-    return timed->log != NULL;
-}
-
-void clu_timed_note(CluTimed *timed, CluInputKind kind, const char *host,
-                    const void *data, size_t length)
-{
-    if (timed->log) {
-        clu_timed_log_add(timed->log, timed_board_limit(timed->board), kind,
-                          host, data, length);
-    }
-}
-
-void clu_timed_end(CluTimed *timed)
-{
-    g_autofree char *text =
-        g_strdup_printf("%" G_GINT64_FORMAT, timed_board_limit(timed->board));
-
-    clu_timed_note(timed, CLU_INPUT_TO, NULL, text, strlen(text));
 }
 
 /* Steps. All machines stand, and all that they have written was read. */
@@ -289,7 +243,7 @@ static gboolean on_tick(gpointer data)
 bool clu_timed_start(CluTimed *timed, GMainContext *context,
                      const CluPaceUser *user, void *owner, GError **error)
 {
-    if (!open_log(timed, error)) {
+    if (!clu_timed_open_log(timed, error)) {
         return false;
     }
     timed->context = context;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What QEMU's object for virtual time is told. */
+/* The options of QEMU's object for virtual time. */
 #include "clu_property.h"
 #include "clu_timed_check.h"
 #include "clu_timed_priv.h"

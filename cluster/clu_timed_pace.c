@@ -173,26 +173,32 @@ static bool close_trace(const CluPace *pace, const char *path, GError **error)
     return trc_file_sort(path, error);
 }
 
-const CluPaceOps clu_timed_pace_ops = {.machine = &machine,
-                                       .unit = " of virtual time",
-                                       .is_stepped = true,
-                                       .begin = begin,
-                                       .run = run,
-                                       .end = end,
-                                       .abandon = abandon,
-                                       .start = start,
-                                       .start_again = start_again,
-                                       .kill = kill_later,
-                                       .restart = restart,
-                                       .is_restarting = is_restarting,
-                                       .left = left,
-                                       .plugin = plugin,
-                                       .board = board,
-                                       .add_control = add_control,
-                                       .silence_ms = silence_ms,
-                                       .question_timer = question_timer,
-                                       .limit = limit,
-                                       .stands = stands,
-                                       .times = times,
-                                       .refusal = refusal,
-                                       .close_trace = close_trace};
+static const CluPaceOps ops = {.machine = &machine,
+                               .unit = " of virtual time",
+                               .is_stepped = true,
+                               .begin = begin,
+                               .run = run,
+                               .end = end,
+                               .abandon = abandon,
+                               .start = start,
+                               .start_again = start_again,
+                               .kill = kill_later,
+                               .restart = restart,
+                               .is_restarting = is_restarting,
+                               .left = left,
+                               .plugin = plugin,
+                               .board = board,
+                               .add_control = add_control,
+                               .silence_ms = silence_ms,
+                               .question_timer = question_timer,
+                               .limit = limit,
+                               .stands = stands,
+                               .times = times,
+                               .refusal = refusal,
+                               .close_trace = close_trace};
+
+CluPace *clu_timed_pace(CluTimed *timed)
+{
+    timed->pace.ops = &ops;
+    return &timed->pace;
+}

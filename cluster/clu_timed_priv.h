@@ -45,8 +45,8 @@ struct CluTimed {
     bool is_template;
 };
 
-/* The operations of a CluTimed, whose first member is its pace. */
-extern const CluPaceOps clu_timed_pace_ops;
+/* Begins the log, if there is one. False and @error if it cannot be written. */
+bool clu_timed_open_log(CluTimed *timed, GError **error);
 
 /* The faults whose time has come. All machines stand. */
 void clu_timed_do_faults(CluTimed *timed);

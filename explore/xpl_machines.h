@@ -8,7 +8,7 @@
 
 #include "img_files.h"
 
-/* What an exploration does with clusters. It runs in several threads. */
+/* The calls by which the threads of an exploration use clusters. */
 
 /* True if a call has to end now. */
 typedef bool XplPoll(void *owner);

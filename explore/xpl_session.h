@@ -4,7 +4,7 @@
 
 #include "img_files.h"
 
-/* What an exploration is to do, in the words of `farside cluster explore`. */
+/* The task of an exploration, in the words of `farside cluster explore`. */
 typedef struct XplOptions {
     char *script, *schedule, *out, *limit, *only, *times;
     char **sets, **allow;

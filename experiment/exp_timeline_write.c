@@ -4,10 +4,12 @@
  * Perfetto and Chrome open. It has a process for the drivers of each host, one
  * for the packets of the cables, and one for the links of the model.
  */
-#include "cmd_timeline.h"
+#include "exp_timeline_write.h"
 
 #include <inttypes.h>
 #include <string.h>
+
+#include <json-glib/json-glib.h>
 
 #include "exp_timeline.h"
 #include "topo_file.h"
@@ -21,7 +23,7 @@
 #define PS_PER_NS 1000
 
 typedef struct Timeline {
-    const CmdTimeline *options;
+    const ExpTimelineFile *options;
     TrcFile *file;
     GString *out;
     bool has_event;
@@ -51,20 +53,10 @@ static void open_free(void *data)
 
 static void put_text(GString *out, const char *text)
 {
-    g_string_append_c(out, '"');
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
+    g_autoptr(JsonNode) node = json_node_init_string(json_node_alloc(), text);
+    g_autofree char *json = json_to_string(node, FALSE);
 
-        if (c == '"' || c == '\\') {
-            g_string_append_c(out, '\\');
-            g_string_append_c(out, (char)c);
-        } else if (c < 0x20) {
-            g_string_append_printf(out, "\\u%04x", c);
-        } else {
-            g_string_append_c(out, (char)c);
-        }
-    }
-    g_string_append_c(out, '"');
+    g_string_append(out, json);
 }
 
 /*
@@ -368,7 +360,7 @@ static bool find_range(Timeline *self, GError **error)
 
 static bool add_all(Timeline *self, GError **error)
 {
-    const CmdTimeline *options = self->options;
+    const ExpTimelineFile *options = self->options;
     g_autoptr(TrcView) view = trc_view_new(&self->file, 1, options->filter);
 
     g_string_append(self->out, "{\"displayTimeUnit\":\"ns\",\"otherData\":{");
@@ -389,7 +381,7 @@ static bool add_all(Timeline *self, GError **error)
     return true;
 }
 
-bool cmd_timeline_write(const CmdTimeline *options, GError **error)
+bool exp_timeline_write(const ExpTimelineFile *options, GError **error)
 {
     Timeline self = {.options = options};
     bool is_done;
