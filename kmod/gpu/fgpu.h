@@ -21,7 +21,7 @@
 #include <linux/wait.h>
 #include <linux/xarray.h>
 
-#include "../uapi/fgpu.h"
+#include "uapi/fgpu.h"
 #include "uapi/gpu_regs.h"
 
 #define FGPU_HOST_SIZE		SZ_1M

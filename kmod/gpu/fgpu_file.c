@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
-#include "../compat.h"
+#include "compat.h"
 #include "fgpu.h"
 
 /* Takes gpu->use for reading. Fails if the device is gone. */

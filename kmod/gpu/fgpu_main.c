@@ -10,7 +10,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "../compat.h"
+#include "compat.h"
 #include "fgpu.h"
 
 static struct fgpu *fgpu_new(struct pci_dev *pdev)

@@ -41,7 +41,7 @@ quirks_of_this() { # the quirks that ran for borrowed functions since the last c
     sed -n 's/.*pci 1....:.*calling  *\([A-Za-z0-9_]*\)+.*/\1/p' /tmp/new
 }
 
-is_harmless() { # QUIRK...: whether kmod/quirks/harmless has all of them
+is_harmless() { # QUIRK...: whether kmod/borrower/quirks/harmless has all of them
     local quirk
     for quirk in "$@"; do
         grep -q "^$quirk\( but .*\)\?\$" ./harmless || return 1
