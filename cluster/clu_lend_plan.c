@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sizes are those of dl_borrower: kmod/borrower/borrower_space.c, if the borrower's
- * IOMMU translates, and choose_linear() in kmod/borrower/borrower_dma.c, if not.
+ * The sizes are those of dl_borrower: kmod/borrower/borrower_space.c, if the
+ * borrower's IOMMU translates, and choose_linear() in
+ * kmod/borrower/borrower_dma.c, if not.
  */
 #include "clu_lend_plan.h"
 

@@ -13,8 +13,8 @@
 #define CONFIG_HEADER_TYPE 0x0e /* PCIe 5.0 s7.5.1.1.9 */
 #define MULTIFUNCTION      0x80
 
-/* The PCI domains in which dl_borrower (kmod/borrower/borrower_bridge.c) puts functions
- * that the host has borrowed. */
+/* The PCI domains in which dl_borrower (kmod/borrower/borrower_bridge.c) puts
+ * functions that the host has borrowed. */
 #define BORROWED_FIRST 0x1f000
 #define BORROWED_LAST  0x1ffff
 
