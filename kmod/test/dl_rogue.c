@@ -531,31 +531,33 @@ static int borrow_elsewhere(void)
 	return ask_borrow(0x7fff0000);
 }
 
+static bool waits_for_sleep;
+
 static int go_to_sleep(struct notifier_block *nb, unsigned long event, void *unused)
 {
 	if (event == PM_SUSPEND_PREPARE) {
 		mutex_lock(&mutex);
-		result = ask_borrow(mine);
+		if (waits_for_sleep)
+			result = ask_borrow(mine);
 		mutex_unlock(&mutex);
 	}
 	return NOTIFY_DONE;
 }
 
-/* A lender on this node has the usual priority, 0, and is told before. */
+/*
+ * A lender on this node has the usual priority, 0, and is told before. The chain's lock is
+ * taken before the mutex, so a misdeed must not register this.
+ */
 static struct notifier_block sleep_notifier = {
 	.notifier_call = go_to_sleep,
 	.priority = -1,
 };
-
-static bool waits_for_sleep;
 
 /* Borrows when this node goes to sleep. */
 static int borrow_asleep(void)
 {
 	if (waits_for_sleep)
 		return -EBUSY;
-	if (register_pm_notifier(&sleep_notifier))
-		return -ENOMEM;
 	waits_for_sleep = true;
 	return -EINPROGRESS;
 }
@@ -1132,9 +1134,16 @@ static const struct file_operations rogue_fops = {
 
 static int __init rogue_init(void)
 {
+	int err;
+
 	memory = (void *)__get_free_pages(GFP_KERNEL | __GFP_ZERO, get_order(AREA));
 	if (!memory)
 		return -ENOMEM;
+	err = register_pm_notifier(&sleep_notifier);
+	if (err) {
+		free_pages((unsigned long)memory, get_order(AREA));
+		return err;
+	}
 	file = debugfs_create_file("rogue", 0600, dlend_debugfs_root(), NULL, &rogue_fops);
 	return 0;
 }
@@ -1143,8 +1152,7 @@ static int __init rogue_init(void)
 static void __exit rogue_exit(void)
 {
 	debugfs_remove(file);
-	if (waits_for_sleep)
-		unregister_pm_notifier(&sleep_notifier);
+	unregister_pm_notifier(&sleep_notifier);
 	if (export) {
 		dlend_unexport(export);
 		dma_unmap_single(dlend_peer_dev(peer), dma, AREA, DMA_BIDIRECTIONAL);
