@@ -13,7 +13,7 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
-#include "fgpu.h"
+#include "fgpu_driver.h"
 
 /* Exports */
 

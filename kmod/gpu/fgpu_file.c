@@ -8,7 +8,7 @@
 #include <linux/uaccess.h>
 
 #include "compat.h"
-#include "fgpu.h"
+#include "fgpu_driver.h"
 
 /* Takes gpu->use for reading. Fails if the device is gone. */
 static int fgpu_use(struct fgpu *gpu)

@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 
 #include "compat.h"
-#include "fgpu.h"
+#include "fgpu_driver.h"
 
 static struct fgpu *fgpu_new(struct pci_dev *pdev)
 {

@@ -8,7 +8,7 @@
 #include <linux/interrupt.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
 
-#include "fgpu.h"
+#include "fgpu_driver.h"
 
 /* The longest copy through a slow window takes less. */
 #define FGPU_TIMEOUT_MS 30000

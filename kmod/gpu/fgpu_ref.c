@@ -5,7 +5,7 @@
 #include <linux/idr.h>
 #include <linux/slab.h>
 
-#include "fgpu.h"
+#include "fgpu_driver.h"
 
 static DEFINE_IDA(fgpu_numbers);
 

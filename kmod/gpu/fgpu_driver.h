@@ -8,8 +8,8 @@
  *	fgpu_queue.c  fgpu_ref.c
  *			commands, references to a device
  */
-#ifndef FGPU_H
-#define FGPU_H
+#ifndef FGPU_DRIVER_H
+#define FGPU_DRIVER_H
 
 #include <linux/kref.h>
 #include <linux/list.h>
