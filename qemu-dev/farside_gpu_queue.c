@@ -21,6 +21,8 @@
 #define TURN_NS SCALE_MS
 #define PAUSE_MAX_NS (20 * SCALE_MS)
 
+QEMU_BUILD_BUG_ON(sizeof(struct gpu_command) != 32);
+
 typedef struct {
     uint64_t base;
     uint32_t entries;

@@ -63,8 +63,6 @@ struct gpu_command {
 	__le64 zero2;
 };
 
-_Static_assert(sizeof(struct gpu_command) == 32, "hardware format");
-
 #define GPU_COPY     1
 #define GPU_FILL     2
 #define GPU_SUM_OF   3
@@ -72,7 +70,7 @@ _Static_assert(sizeof(struct gpu_command) == 32, "hardware format");
 
 #define GPU_FLAG_INTERRUPT 1u
 #define GPU_LENGTH_MAX     (64u << 20)
-#define GPU_LOCAL          (1ull << 63) /* an offset in the own memory */
+#define GPU_LOCAL          0x8000000000000000ull /* an offset in the own memory */
 #define GPU_NOWHERE        (~0ull)
 
 enum {
