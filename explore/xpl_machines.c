@@ -284,7 +284,7 @@ bool xpl_machines_new(XplMachines *ret_machines, GError **error)
                                        .hosts = hosts,
                                        .console = console,
                                        .down = down};
-    int line[2], null;
+    int line[2] = {-1, -1}, null;
     pid_t pid = -1;
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, line) == 0) {
@@ -294,6 +294,10 @@ bool xpl_machines_new(XplMachines *ret_machines, GError **error)
         g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
                     "cannot make a process that boots clusters: %s",
                     g_strerror(errno));
+        if (line[0] >= 0) {
+            close(line[0]);
+            close(line[1]);
+        }
         return false;
     }
     if (pid == 0) {

@@ -105,7 +105,6 @@ static bool check_options(const XplOptions *options, XplExplore *explore,
         return refuse(error,
                       "--schedule runs one schedule, and --resume goes on "
                       "with many; leave one out");
-        return false;
     }
     if (!topo_units_parse(TOPO_UNIT_TIME, options->limit, &ps, &bad)) {
         return refuse(error, "--limit: %s", bad->message);
@@ -160,7 +159,6 @@ static bool parse_only(const char *text, Session *session, GError **error)
                 "--only: '%s' is no seed; write numbers of 0 to %d with "
                 "commas between them, such as 5,17",
                 word, SEEDS_MOST);
-            return false;
         }
         g_array_append_val(session->only, seed);
         at += strlen(word);
@@ -183,7 +181,6 @@ static bool parse_times(const char *text, XplHead *head, GError **error)
                       "--times: '%s' is no BEGIN,END; write two times, such as "
                       "1.5s,3s",
                       text);
-        return false;
     }
     for (unsigned i = 0; i < 2; i++) {
         if (!topo_units_parse(TOPO_UNIT_TIME, words[i], &ps[i], &bad)) {
@@ -193,7 +190,6 @@ static bool parse_times(const char *text, XplHead *head, GError **error)
     if (ps[0] < PS_PER_NS || ps[0] >= ps[1]) {
         return refuse(
             error, "--times: %s; write a time above 0, and a later one", text);
-        return false;
     }
     head->begin_ns = ps[0] / PS_PER_NS;
     head->end_ns = ps[1] / PS_PER_NS;
@@ -215,7 +211,6 @@ static bool find_script(Session *session, GError **error)
                       "--script: %s is no program that can be run; name one, "
                       "and make it executable",
                       word);
-        return false;
     }
     return true;
 }
