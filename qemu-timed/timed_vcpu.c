@@ -162,6 +162,25 @@ static void step(CPUState *cpu)
     }
 }
 
+static void nothing(CPUState *cpu, run_on_cpu_data data)
+{
+}
+
+/*
+ * At a breakpoint the CPU stops by itself, and the machine counts as running
+ * until the main loop has come round. QEMU takes it for idle meanwhile, and would
+ * move the clock to the next timer (icount_start_warp_timer()). A CPU that
+ * has work is not idle.
+ */
+static void wait_for_debugger(CPUState *cpu)
+{
+    async_run_on_cpu(cpu, nothing, RUN_ON_CPU_NULL);
+    timed_gate_open();
+    while (cpu->stopped && runstate_is_running()) {
+        qemu_cond_wait_iothread(cpu->halt_cond);
+    }
+}
+
 /*
  * Work that others have queued for the CPU must be done before it runs again:
  * after a change of the memory map it flushes the TLB, whose entries are
@@ -174,6 +193,9 @@ static void do_work(CPUState *cpu)
     qemu_wait_io_event_common(cpu);
     while (!cpu_can_run(cpu)) {
         if (!stopped) {
+            if (runstate_is_running()) {
+                wait_for_debugger(cpu);
+            }
             timed_gate_open();
             stopped = true;
         }
