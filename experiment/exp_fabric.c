@@ -264,20 +264,60 @@ static ExpFabric *new_without_links(const TopoDescription *description)
     return self;
 }
 
+/* The place where the description names the element with this path. */
+static TopoPlace place_of(const TopoDescription *description, const char *path)
+{
+    const TopoPlace file = {description->file, 0, 0};
+
+    for (unsigned i = 0; i < description->hosts->len; i++) {
+        const TopoHost *host = description->hosts->pdata[i];
+
+        if (strcmp(host->name, path) == 0) {
+            return host->place;
+        }
+        for (unsigned j = 0; j < host->switches->len; j++) {
+            const TopoSwitch *sw = host->switches->pdata[j];
+
+            if (strcmp(sw->path, path) == 0) {
+                return sw->place;
+            }
+        }
+        for (unsigned j = 0; j < host->devices->len; j++) {
+            const TopoDevice *device = host->devices->pdata[j];
+
+            if (strcmp(device->path, path) == 0) {
+                return device->place;
+            }
+        }
+    }
+    return file;
+}
+
+typedef struct {
+    const TopoDescription *description;
+    TopoErrors *errors;
+} Taker;
+
+static void take_error(void *opaque, const char *component, GError *error)
+{
+    const Taker *taker = opaque;
+
+    exp_errors_take(taker->errors, place_of(taker->description, component),
+                    error);
+}
+
 ExpFabric *exp_fabric_make(const TopoDescription *description,
                            TopoErrors *errors)
 {
-    const TopoPlace file = {description->file, 0, 0};
+    Taker taker = {description, errors};
     g_autoptr(ExpFabric) self = new_without_links(description);
     unsigned before = topo_errors_count(errors);
-    GError *error = NULL;
 
     build_links(self, errors);
     if (topo_errors_count(errors) > before) {
         return NULL; /* without its links nothing more can be said of it */
     }
-    if (!fab_fabric_realize(self->fabric, &error)) {
-        exp_errors_take(errors, file, error);
+    if (!fab_fabric_realize_all(self->fabric, take_error, &taker)) {
         return NULL;
     }
     for (unsigned i = 0; i < description->hosts->len; i++) {

@@ -98,13 +98,13 @@ static void island_realize(FabComponent *component)
     }
 }
 
-bool fab_fabric_realize(FabFabric *fabric, GError **error)
+/* Ranks components and ports by name. Return: whether there are enough ranks.
+ */
+static bool rank_all(FabFabric *fabric)
 {
     GPtrArray *components = fabric->components;
     uint32_t rank = 0;
 
-    g_assert(!fabric->realized);
-    fabric->realized = true;
     qsort(components->pdata, components->len, sizeof(void *), compare_names);
     for (unsigned i = 0; i < components->len; i++) {
         FabComponent *component = components->pdata[i];
@@ -117,29 +117,80 @@ bool fab_fabric_realize(FabFabric *fabric, GError **error)
         }
     }
     fabric->ranks = rank;
-    if (rank > SIM_RANK_MAX) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%u components are more than one simulation can rank",
-                    components->len);
-        return false;
-    }
+    return rank <= SIM_RANK_MAX;
+}
+
+/* Return: whether all hierarchies have bus numbers and addresses. */
+static bool enumerate_all(FabFabric *fabric, FabErrorTaker take, void *opaque)
+{
+    GPtrArray *components = fabric->components;
+    bool ok = true;
+
     for (unsigned i = 0; i < components->len; i++) {
         FabComponent *component = components->pdata[i];
+        GError *error = NULL;
 
         if (component->kind == FAB_KIND_ROOT &&
-            !fab_enumerate(component, error)) {
-            return false;
+            !fab_enumerate(component, &error)) {
+            take(opaque, component->name, error);
+            ok = false;
         }
         if (!component->ports_realized) {
             island_realize(component);
         }
     }
+    return ok;
+}
+
+bool fab_fabric_realize_all(FabFabric *fabric, FabErrorTaker take, void *opaque)
+{
+    GPtrArray *components = fabric->components;
+    bool ok = true;
+
+    g_assert(!fabric->realized);
+    fabric->realized = true;
+    if (!rank_all(fabric)) {
+        FabComponent *last = components->pdata[components->len - 1];
+
+        take(opaque, last->name,
+             g_error_new(FAB_ERROR, FAB_ERROR_CONFIG,
+                         "%u components are more than one simulation can rank",
+                         components->len));
+        return false;
+    }
+    if (!enumerate_all(fabric, take, opaque)) {
+        return false;
+    }
     for (unsigned i = 0; i < components->len; i++) {
         FabComponent *component = components->pdata[i];
+        GError *error = NULL;
 
-        if (!component->ops->realize(component, error)) {
-            return false;
+        if (!component->ops->realize(component, &error)) {
+            take(opaque, component->name, error);
+            ok = false;
         }
     }
-    return true;
+    return ok;
+}
+
+static void take_first(void *opaque, const char *component, GError *error)
+{
+    GError **first = opaque;
+
+    if (*first) {
+        g_error_free(error);
+    } else {
+        *first = error;
+    }
+}
+
+bool fab_fabric_realize(FabFabric *fabric, GError **error)
+{
+    GError *first = NULL;
+
+    if (fab_fabric_realize_all(fabric, take_first, &first)) {
+        return true;
+    }
+    g_propagate_error(error, first);
+    return false;
 }

@@ -68,21 +68,59 @@ static const char *const expected[] = {
     "s.yaml:41:", "no metric \"no_such\"",
 };
 
-START_TEST(errors_of_all_stages_are_named_together)
+/* A BAR has its own size as alignment, and 32-bit BARs end at 4 GiB. */
+static const char too_large[] =
+    "name: large\n"
+    "parts:\n"
+    "  large: {base: generic-device, bars: [{size: 2GiB, width: 32}]}\n"
+    "hosts:\n"
+    "  - name: a\n" /* 5 */
+    "    cpu: generic-host\n"
+    "    devices:\n"
+    "      - {name: d0, part: large, at: rp0}\n"
+    "  - name: b\n" /* 9 */
+    "    cpu: generic-host\n"
+    "    devices:\n"
+    "      - {name: d0, part: generic-device, at: rp0}\n"
+    "  - name: c\n" /* 13 */
+    "    cpu: generic-host\n"
+    "    devices:\n"
+    "      - {name: d0, part: large, at: rp0}\n";
+
+static const char *const unfit[] = {
+    "s.yaml:5:",
+    "a.d0: BAR 0 of 2 GiB",
+    "s.yaml:13:",
+    "c.d0: BAR 0 of 2 GiB",
+};
+
+/* Checks that @text has the @n errors of @pairs, each a place and a message. */
+static void check_all(const char *text, const char *const *pairs, unsigned n)
 {
     g_auto(GStrv) lines = NULL;
-    const unsigned n = G_N_ELEMENTS(expected) / 2;
+    g_autofree char *last = g_strdup_printf("farside check: %u errors", n);
 
-    program_put("s.yaml", wrong);
+    program_put("s.yaml", text);
     ck_assert_int_eq(program_run("check @/s.yaml"), 2);
     lines = g_strsplit(program_err, "\n", -1);
     ck_assert_msg(g_strv_length(lines) == n + 2, "%s", program_err);
     for (unsigned i = 0; i < n; i++) {
-        ck_assert_msg(strstr(lines[i], expected[2 * i]) &&
-                          strstr(lines[i], expected[2 * i + 1]),
+        ck_assert_msg(strstr(lines[i], pairs[2 * i]) &&
+                          strstr(lines[i], pairs[2 * i + 1]),
                       "line %u of: %s", i + 1, program_err);
     }
-    ck_assert_str_eq(lines[n], "farside check: 8 errors");
+    ck_assert_str_eq(lines[n], last);
+}
+
+START_TEST(errors_of_all_stages_are_named_together)
+{
+    check_all(wrong, expected, G_N_ELEMENTS(expected) / 2);
+}
+END_TEST
+
+START_TEST(errors_of_all_hierarchies_are_named_together)
+{
+    check_all(too_large, unfit, G_N_ELEMENTS(unfit) / 2);
 }
 END_TEST
 
@@ -94,6 +132,7 @@ int main(void)
     tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, program_setup, program_teardown);
     tcase_add_test(tcase, errors_of_all_stages_are_named_together);
+    tcase_add_test(tcase, errors_of_all_hierarchies_are_named_together);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -55,6 +55,18 @@ bool fab_fabric_connect(FabComponent *a, unsigned port_a, FabComponent *b,
  */
 bool fab_fabric_realize(FabFabric *fabric, GError **error);
 
+/* Takes @error of the component named @component. */
+typedef void (*FabErrorTaker)(void *opaque, const char *component,
+                              GError *error);
+
+/*
+ * The same, but it does not end at the first error: @take gets one of each
+ * hierarchy, or if all could be enumerated one of each component. Return:
+ * whether there was none.
+ */
+bool fab_fabric_realize_all(FabFabric *fabric, FabErrorTaker take,
+                            void *opaque);
+
 /* The component named @name; NULL if there is none. */
 FabComponent *fab_fabric_find(const FabFabric *fabric, const char *name);
 
