@@ -6,7 +6,7 @@
 
 #include "topo_description.h"
 
-/* Name of the file in the folder of an image in which cluster/guest/build
+/* Name of the file in the folder of an image in which host/guest/build
  * writes how many bytes of memory a machine needs to boot it. */
 #define CLU_MEMORY_FILE "MEMORY"
 
