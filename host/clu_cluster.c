@@ -1,11 +1,28 @@
 /* SPDX-License-Identifier: MIT */
-#include "clu_cluster_priv.h"
+#include "clu_cluster.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "clu_broker.h"
 #include "clu_error.h"
 
 #define CLIENTS_MAX 64 /* clients of a shared region */
+
+struct CluCluster {
+    const CluClusterSetup *setup;
+    const CluDir *dir;
+    const CluClusterOps *ops;
+    void *owner;
+    CluHostShared shared;
+    CluPaths *paths; /* indexed by host */
+    char **regions;  /* memory files, indexed by region */
+    bool *enabled;   /* link is plugged in; indexed by link */
+    char **traces;   /* trace files, each nullable; indexed by link */
+    CluHub **hubs;   /* indexed by network */
+    CluBroker *broker;
+    GPtrArray *hosts; /* of CluHost */
+};
 
 const CluClusterSetup *clu_cluster_setup(const CluCluster *cluster)
 {
@@ -131,6 +148,38 @@ void clu_cluster_set_trace(CluCluster *cluster, const CluPlanLink *link,
 {
     g_free(cluster->traces[link->index]);
     cluster->traces[link->index] = g_strdup(path);
+}
+
+void clu_cluster_move(CluCluster *cluster, const CluDir *dir, int alive)
+{
+    close(cluster->shared.alive);
+    cluster->shared.alive = alive;
+    cluster->dir = dir;
+}
+
+/* Steps */
+
+int64_t clu_cluster_wants_time(const CluCluster *cluster)
+{
+    return cluster->ops->wants_time(cluster->owner);
+}
+
+bool clu_cluster_holds_time(const CluCluster *cluster)
+{
+    return cluster->ops->holds_time(cluster->owner);
+}
+
+void clu_cluster_on_stand(CluCluster *cluster)
+{
+    for (unsigned i = 0; i < cluster->hosts->len; i++) {
+        clu_host_on_stand(cluster->hosts->pdata[i]);
+    }
+    cluster->ops->on_stand(cluster->owner);
+}
+
+void clu_cluster_end(const CluCluster *cluster)
+{
+    cluster->ops->end(cluster->owner);
 }
 
 /* Changes */
@@ -292,8 +341,7 @@ CluCluster *clu_cluster_start(GMainContext *context,
     if (!start_hosts(cluster, error)) {
         return NULL;
     }
-    if (!setup->pace->ops->run(setup->pace, context, &clu_cluster_user, cluster,
-                               error)) {
+    if (!setup->pace->ops->run(setup->pace, context, cluster, error)) {
         return NULL;
     }
     return cluster;

@@ -21,6 +21,9 @@ typedef struct CluClusterSetup {
     const CluPaths *paths; /* indexed by host */
     const bool *is_kvm;    /* host uses KVM; indexed by host */
     CluPace *pace;
+    /* Requests that the supervisor takes beside its own (clu_requests.h), ended
+     * by NULL; NULL: none */
+    const struct CluRequestType *const *requests;
     unsigned boot_ms;    /* longest time for a host to come up */
     unsigned silence_ms; /* longest silence of a guest's agent */
 } CluClusterSetup;
@@ -97,25 +100,16 @@ const char *clu_cluster_link_trace(const CluCluster *cluster,
 void clu_cluster_set_trace(CluCluster *cluster, const CluPlanLink *link,
                            const char *path);
 
-/*
- * Makes this cluster, whose machines stand and have nothing to read, a template
- * for branches: time stands still for ever. False and @error if a machine
- * cannot be branched now.
- */
-bool clu_cluster_make_template(CluCluster *cluster, GError **error);
-/* A host that stands in the middle of an access to another host, and cannot be
- * branched before more virtual time has passed. NULL if there is none. */
-const CluHost *clu_cluster_busy_host(const CluCluster *cluster);
-/* True if the machines have read and answered all that they were given. */
-bool clu_cluster_is_quiet(const CluCluster *cluster);
-/*
- * In a process that was forked from that of a template: the cluster is a branch
- * from now on, with machines of its own, in @dir. @sets (ended by NULL) are
- * changes of the faults of the description. False and @error if that fails; the
- * process must end then.
- */
-bool clu_cluster_branch(CluCluster *cluster, const CluDir *dir, int alive,
-                        char *const *sets, GError **error);
+/* In the process of a branch (CluPaceOps): its directory is @dir, and processes
+ * inherit @alive as CLU_FD_ALIVE. */
+void clu_cluster_move(CluCluster *cluster, const CluDir *dir, int alive);
+
+/* The following are for paces whose machines go in steps. They are the
+ * functions of CluClusterOps. */
+int64_t clu_cluster_wants_time(const CluCluster *cluster);
+bool clu_cluster_holds_time(const CluCluster *cluster);
+void clu_cluster_on_stand(CluCluster *cluster);
+void clu_cluster_end(const CluCluster *cluster);
 
 /* Kills all processes: the supervisor is about to end. */
 void clu_cluster_abandon(const CluCluster *cluster);

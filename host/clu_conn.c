@@ -15,29 +15,43 @@ struct CluConn {
 };
 
 static const CluRequestType *const types[] = {
-    &clu_request_wait_type,       &clu_request_restart_type,
-    &clu_request_kill_type,       &clu_request_release_type,
-    &clu_request_down_type,       &clu_request_status_type,
-    &clu_request_exec_type,       &clu_request_console_type,
-    &clu_request_logs_type,       &clu_request_link_type,
-    &clu_request_trace_type,      &clu_request_whole_type,
-    &clu_request_advance_type,    &clu_request_replay_type,
-    &clu_request_checkpoint_type, &clu_request_branch_type,
+    &clu_request_wait_type,
+    &clu_request_restart_type,
+    &clu_request_kill_type,
+    &clu_request_release_type,
+    &clu_request_down_type,
+    &clu_request_status_type,
+    &clu_request_exec_type,
+    &clu_request_console_type,
+    &clu_request_logs_type,
+    &clu_request_link_type,
+    &clu_request_trace_type,
+    &clu_request_whole_type,
+    NULL,
 };
 
-static const CluRequestType *find_type(const char *name, unsigned n_words)
+/* The type @name of @list; NULL if there is none. @list is nullable. */
+static const CluRequestType *find_in(const CluRequestType *const *list,
+                                     const char *name)
 {
-    unsigned i;
-
-    for (i = 0; i < G_N_ELEMENTS(types); i++) {
-        if (strcmp(types[i]->name, name) == 0) {
-            return n_words >= types[i]->min_words &&
-                           n_words <= types[i]->max_words
-                       ? types[i]
-                       : NULL;
-        }
+    while (list && *list && strcmp((*list)->name, name) != 0) {
+        list++;
     }
-    return NULL;
+    return list ? *list : NULL;
+}
+
+static const CluRequestType *find_type(const CluConn *conn, const char *name,
+                                       unsigned n_words)
+{
+    const CluRequestType *type = find_in(types, name);
+
+    if (!type) {
+        type =
+            find_in(clu_cluster_setup(conn->request.cluster)->requests, name);
+    }
+    return type && n_words >= type->min_words && n_words <= type->max_words
+               ? type
+               : NULL;
 }
 
 /* True if requests of @type do something to the machines. */
@@ -65,7 +79,7 @@ static void begin_request(CluConn *conn, const CluAgentFrame *frame)
     for (; word < end; word += strlen(word) + 1) {
         g_ptr_array_add(words, (void *)word);
     }
-    type = find_type(words->pdata[0], words->len - 1);
+    type = find_type(conn, words->pdata[0], words->len - 1);
     if (type && reason && is_input(type)) {
         clu_request_fail(&conn->request, CLU_CONTROL_USAGE, "%s", reason);
     } else if (type) {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clu_branch.h"
+#include "clu_copy.h"
 #include "table_text.h"
 
 #define LINE_MAX_BYTES  4096
@@ -245,7 +245,7 @@ void clu_console_connect(CluConsole *console, int fd)
 
 bool clu_console_branch(CluConsole *console, const char *path, GError **error)
 {
-    int log = clu_branch_copy(console->log, path, error);
+    int log = clu_copy(console->log, path, error);
 
     if (log < 0) {
         return false;

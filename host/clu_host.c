@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "clu_host_priv.h"
+#include "clu_host.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,11 +12,43 @@
 
 #include "clu_dir.h"
 #include "clu_error.h"
+#include "clu_process.h"
 #include "clu_source.h"
 #include "clu_watch.h"
 #include "table_text.h"
 
 #define OUTPUT_MAX_BYTES 16384
+
+struct CluHost {
+    const CluHostShared *shared;
+    const CluPlanHost *plan;
+    const CluHostOps *ops;
+    void *owner;
+    CluHostState state; /* apart from a stop */
+    char *cause;
+    bool is_stopped; /* its CPUs do not run, but may go on */
+    char *alarm; /* message of an oops or panic since the last boot; nullable */
+    unsigned boots;   /* number of boots */
+    unsigned watches; /* number of times that the agent has answered */
+    int64_t begun_us; /* monotonic time of the last boot */
+    char *boot_id;    /* boot ID of the guest's kernel; NULL: not known yet */
+    char *release;    /* its release, as `uname -r` says it */
+    int *disks;       /* descriptors of disks, indexed by device; -1: none */
+    CluConsole *console;
+    /* The following belong to the process, and are unset while there is none.
+     */
+    CluProcess *process;
+    int control;  /* stepped: line on which it makes branches; -1: none */
+    bool is_shut; /* the guest has switched its machine off */
+    CluQmp *qmp;
+    CluGuest *guest;
+    CluWatch *watch;
+    GSource *deadline;
+    GSource *ended; /* the process has ended; its last output is being read */
+    GSource *output_source;
+    int output;    /* pipe from QEMU's standard output and error; -1: none */
+    GString *said; /* what has been read from `output` */
+};
 
 static const char *const state_names[] = {
     [CLU_HOST_BOOTING] = "booting", [CLU_HOST_UP] = "up",
@@ -30,7 +62,6 @@ const char *clu_host_state_name(CluHostState state)
     return state_names[state];
 }
 
-/* @cause is nullable. */
 void clu_host_set_state(CluHost *host, CluHostState state, const char *cause)
 {
     char *old = host->cause; /* @cause may point into it */
@@ -356,7 +387,7 @@ static gboolean on_exited(gpointer data)
     return G_SOURCE_REMOVE;
 }
 
-void clu_host_ended(void *owner)
+static void on_ended(void *owner)
 {
     CluHost *host = owner;
 
@@ -404,7 +435,7 @@ static bool give_devices(CluHost *host, CluFds *fds, GError **error)
     return true;
 }
 
-void clu_host_close_lines(const CluHostLines *lines)
+static void close_lines(const CluHostLines *lines)
 {
     const int fds[] = {lines->console, lines->qmp, lines->agent,
                        lines->control};
@@ -437,6 +468,35 @@ bool clu_host_make_lines(const CluHost *host, CluFds *fds,
     return ret_lines->agent >= 0;
 }
 
+int clu_host_control(const CluHost *host)
+{
+    return host->control;
+}
+
+int *clu_host_disks(CluHost *host)
+{
+    return host->disks;
+}
+
+bool clu_host_replace_process(CluHost *host, pid_t pid,
+                              const CluHostLines *lines, GError **error)
+{
+    clu_process_free(host->process);
+    host->process =
+        clu_process_adopt(host->shared->context, pid, on_ended, host, error);
+    if (!host->process) {
+        return false;
+    }
+    clu_stream_replace(clu_console_stream(host->console), lines->console);
+    clu_stream_replace(clu_guest_stream(host->guest), lines->agent);
+    clu_stream_replace(clu_qmp_stream(host->qmp), lines->qmp);
+    close(host->control);
+    host->control = lines->control;
+    dup3(lines->output, host->output, O_CLOEXEC);
+    close(lines->output);
+    return true;
+}
+
 bool clu_host_start(CluHost *host, GError **error)
 {
     static const CluQmpOps qmp_ops = {.event = on_qmp_event,
@@ -467,12 +527,12 @@ bool clu_host_start(CluHost *host, GError **error)
     if (clu_host_make_lines(host, &fds, &lines, error) &&
         give_devices(host, &fds, error)) {
         host->process = clu_process_new(shared->context, argv, &fds, output[1],
-                                        clu_host_ended, host, error);
+                                        on_ended, host, error);
     }
     close(output[1]);
     if (!host->process) {
         close(output[0]);
-        clu_host_close_lines(&lines);
+        close_lines(&lines);
         return false;
     }
     host->is_shut = false;
@@ -503,6 +563,13 @@ void clu_host_end_process(CluHost *host, const char *cause)
     g_clear_pointer(&host->watch, clu_watch_free);
     g_clear_pointer(&host->guest, clu_guest_free);
     g_clear_pointer(&host->qmp, clu_qmp_free);
+}
+
+void clu_host_on_stand(CluHost *host)
+{
+    if (host->watch) {
+        clu_watch_on_stand(host->watch);
+    }
 }
 
 void clu_host_abandon(const CluHost *host)
@@ -553,7 +620,7 @@ CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
                                               .grown = on_logged,
                                               .alarm = on_alarm,
                                               .virtual_ns = virtual_ns};
-    g_autoptr(CluHost) host = g_new0(CluHost, 1);
+    CluHost *host = g_new0(CluHost, 1);
     const CluPaths *paths = &shared->paths[plan->index];
     g_autofree char *log = clu_dir_log_path(paths->dir, plan->host->name);
     unsigned i;
@@ -585,32 +652,7 @@ CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
     host->console = clu_console_new(
         shared->context, log,
         shared->pace->ops->is_stepped ? &stepped_ops : &free_ops, host, error);
-    return host->console ? g_steal_pointer(&host) : NULL;
-}
-
-void clu_host_free(CluHost *host)
-{
-    unsigned i;
-
-    if (!host) {
-        return;
-    }
-    if (host->process) {
-        clu_process_kill(host->process);
-    }
-    forget_process(host);
-    clu_console_free(host->console);
-    for (i = 0; i < host->plan->devices->len; i++) {
-        if (host->disks[i] >= 0) {
-            close(host->disks[i]);
-        }
-    }
-    g_free(host->disks);
-    g_string_free(host->said, TRUE);
-    g_free(host->fate);
-    g_free(host->alarm);
-    g_free(host->cause);
-    g_free(host);
+    return host->console ? host : NULL;
 }
 
 const CluPlanHost *clu_host_plan(const CluHost *host)

@@ -56,14 +56,10 @@ typedef struct CluHostOps {
     void (*logged)(void *owner, CluHost *host);
 } CluHostOps;
 
-/* Makes a host without a process; NULL and @error if its disks or log cannot be
- * made. */
+/* Makes a host without a process, which lives until this process ends; NULL and
+ * @error if its disks or log cannot be made. */
 CluHost *clu_host_new(const CluHostShared *shared, const CluPlanHost *plan,
                       const CluHostOps *ops, void *owner, GError **error);
-
-/* Kills the process, if there is one, and frees @host (nullable). */
-void clu_host_free(CluHost *host);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluHost, clu_host_free)
 
 /* Starts the process; there must be none. False and @error if that fails. */
 bool clu_host_start(CluHost *host, GError **error);
@@ -104,54 +100,39 @@ bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device);
 /* Kills the process at once. */
 void clu_host_end_process(CluHost *host, const char *cause);
 
-/* The following are for machines that go in steps, between two of them. */
+/* Sets the state; @cause is nullable. */
+void clu_host_set_state(CluHost *host, CluHostState state, const char *cause);
+
+/* The following are for machines that go in steps. */
 
 /* The machines have come to stand. */
 void clu_host_on_stand(CluHost *host);
-/* A number that changes when QEMU reads what it was given; 0 if it has read
- * all. */
-size_t clu_host_unread(const CluHost *host);
-/* The number of commands that the monitor has not answered. */
-unsigned clu_host_unanswered(const CluHost *host);
-/* Gives the machine what waits for the line @kind. False if nothing does, or if
- * the machine has not read all that it was given before. */
-bool clu_host_feed(CluHost *host, CluInputKind kind);
-/* Does what a log of this machine says. All else that waits for the machine is
- * dropped. False if it has not read all that it was given before. */
-bool clu_host_replay(CluHost *host, const CluInput *input);
-/* True if the process was killed and has not ended yet. */
-bool clu_host_is_ending(const CluHost *host);
-/* The process ends, with @cause, when the machines stand. */
-void clu_host_request_end(CluHost *host, const char *cause);
-/* The host starts again, perhaps later: that it is dead is no failure. */
-void clu_host_expect_start(CluHost *host);
-bool clu_host_expects_start(const CluHost *host);
-/* The host starts when its process has ended, between two steps. */
-void clu_host_request_start(CluHost *host);
-/* Does what clu_host_kill() and clu_host_request_start() were asked for. True
- * if that was anything. */
-bool clu_host_apply_pending(CluHost *host);
 
-/*
- * Branches, while time stands still for ever (clu_timed_set_template()).
- *
- * True if the machine has read and answered all that it was given, and nothing
- * waits for it.
- */
-bool clu_host_is_quiet(const CluHost *host);
-/* Asks the machine if it can make branches, and asks for the answer: 1 if it
- * can, 0 if it has not answered yet, -1 and @error if it cannot. */
-bool clu_host_probe(CluHost *host, GError **error);
-int clu_host_is_probed(CluHost *host, GError **error);
-/*
- * In a process that was forked from that of the cluster: asks the machine for a
- * branch with the faults of @plan, and makes copies of its disks and, in the
- * directory @dir, of its log. Then waits for the branch, and takes it over:
- * results as above. The host is the branch's from now on.
- */
-bool clu_host_branch(CluHost *host, const CluPlan *plan, const char *dir,
-                     GError **error);
-int clu_host_is_branched(CluHost *host, GError **error);
+/* Our ends of the lines to a process; -1: none. */
+typedef struct CluHostLines {
+    int console, qmp, agent, control;
+    int output; /* pipe from QEMU's standard output and error */
+} CluHostLines;
+
+#define CLU_HOST_NO_LINES                                                      \
+    {                                                                          \
+        .console = -1, .qmp = -1, .agent = -1, .control = -1, .output = -1     \
+    }
+
+/* Makes the lines to a process of @host, but for the output; its ends are added
+ * to @fds, the one of the control first. False and @error if there are none;
+ * some may exist. */
+bool clu_host_make_lines(const CluHost *host, CluFds *fds,
+                         CluHostLines *ret_lines, GError **error);
+/* The control; -1 if there is none. */
+int clu_host_control(const CluHost *host);
+/* The descriptors of disks, indexed by device, which may be replaced; -1:
+ * none. */
+int *clu_host_disks(CluHost *host);
+/* The process @pid, with @lines, takes the place of that of the host: a copy of
+ * it, in a copy of this process. False and @error if it has ended. */
+bool clu_host_replace_process(CluHost *host, pid_t pid,
+                              const CluHostLines *lines, GError **error);
 
 CluConsole *clu_host_console(CluHost *host);
 

@@ -77,15 +77,6 @@ CluHub *clu_hub_new(GMainContext *context)
     return hub;
 }
 
-void clu_hub_free(CluHub *hub)
-{
-    if (hub) {
-        g_ptr_array_unref(hub->ports);
-        g_free(hub->frame);
-        g_free(hub);
-    }
-}
-
 int clu_hub_plug(CluHub *hub, GError **error)
 {
     int fds[2];

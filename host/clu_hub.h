@@ -5,14 +5,11 @@
 #include <glib.h>
 
 /* An Ethernet inside the cluster: each frame of an adapter goes to all others.
- * It needs no privileges and none of this machine's network addresses. */
+ * It needs no privileges and none of this machine's network addresses. It lives
+ * until the process ends. */
 typedef struct CluHub CluHub;
 
 CluHub *clu_hub_new(GMainContext *context);
-
-/* Frees @hub (nullable); its adapters lose their carrier. */
-void clu_hub_free(CluHub *hub);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluHub, clu_hub_free)
 
 /* Plugs in an adapter. Returns a descriptor for `-netdev socket,fd=`. The hub
  * drops the adapter some time after that descriptor is closed. -1 and @error if

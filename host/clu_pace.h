@@ -7,18 +7,18 @@
 
 #include <glib.h>
 
-#include "clu_faults.h"
 #include "clu_plan_types.h"
 #include "clu_process.h"
-#include "clu_timed_log.h"
 
 /*
  * The pace of a cluster: how time passes for its machines. They are free, or
- * run in virtual time (clu_timed.h). All that a timed cluster does otherwise
- * stands behind this table.
+ * run in virtual time (timed/). All that a timed cluster does otherwise stands
+ * behind this table.
  */
 typedef struct CluPace CluPace;
 
+struct CluCluster;
+struct CluDir;
 struct CluHost;
 
 /* The parts of QEMU's command line that depend on the pace. */
@@ -34,35 +34,6 @@ typedef struct CluPaceMachine {
     bool has_monitor; /* QEMU serves the supervisor's monitor by -mon */
 } CluPaceMachine;
 
-/* The functions of the cluster that the pace calls, with their owner. */
-typedef struct CluPaceUser {
-    /* No machine can go on, because the model has ended or the board is
-     * damaged: the cluster ends. May be called again. */
-    void (*end)(void *owner);
-    /* The virtual time up to which somebody waits for the machines; 0: nobody
-     * does. */
-    int64_t (*wanted)(void *owner);
-    /* True if something that belongs to an input has not come yet: nothing is
-     * given to the machines, and time stands still. */
-    bool (*held)(void *owner);
-    /* A number that changes when a machine reads what was given to it. */
-    size_t (*unread)(void *owner);
-    /* The number of commands that monitors have not answered. */
-    unsigned (*unanswered)(void *owner);
-    /* The machines have come to stand. */
-    void (*on_stand)(void *owner);
-    /* It is the time of @step. */
-    void (*fault)(void *owner, const CluFaultStep *step);
-    /* Ends and begins processes. True if it did. */
-    bool (*apply_pending)(void *owner);
-    /* Gives the machines what waits for them. False if nothing did, or if
-     * they have not read what they were given before. */
-    bool (*feed)(void *owner);
-    /* Does what the log of another run says, in place of `apply_pending` and
-     * `feed`. False if the machine has not read what it was given before. */
-    bool (*replay)(void *owner, const CluInput *input);
-} CluPaceUser;
-
 typedef struct CluPaceOps {
     const CluPaceMachine *machine;
     const char *unit; /* added to a time in messages */
@@ -73,9 +44,16 @@ typedef struct CluPaceOps {
     /* A cluster begins: makes other processes, before threads exist. False and
      * @error if that fails. */
     bool (*begin)(CluPace *pace, const CluPlan *plan, GError **error);
-    /* Its hosts have processes. @user and @owner are borrowed. */
-    bool (*run)(CluPace *pace, GMainContext *context, const CluPaceUser *user,
-                void *owner, GError **error);
+    /* Its hosts have processes. @cluster is borrowed. */
+    bool (*run)(CluPace *pace, GMainContext *context,
+                struct CluCluster *cluster, GError **error);
+    /* Only if a request of the pace has called CluRequestOps.branch, in a
+     * process that was forked from that of the cluster: it is a branch from now
+     * on, in @dir, with machines of its own that inherit @alive. @sets (ended
+     * by NULL) are changes of the description. False and @error if that fails;
+     * the process must end then. */
+    bool (*branch)(CluPace *pace, const struct CluDir *dir, int alive,
+                   char *const *sets, GError **error);
     /* It ends: the supervisor's last words; and it kills what `begin` made. */
     void (*end)(CluPace *pace);
     void (*abandon)(const CluPace *pace);
@@ -89,6 +67,8 @@ typedef struct CluPaceOps {
     /* Kills it, to start it again. True while that has not happened. */
     void (*restart)(CluPace *pace, struct CluHost *host, const char *cause);
     bool (*is_restarting)(const CluPace *pace, const struct CluHost *host);
+    /* True if it starts by itself, perhaps later: its end is no failure. */
+    bool (*returns)(const CluPace *pace, const struct CluHost *host);
     /* It has ended. */
     void (*left)(CluPace *pace, const CluPlanHost *host);
 
@@ -124,7 +104,6 @@ typedef struct CluPaceOps {
 
 struct CluPace {
     const CluPaceOps *ops;
-    struct CluTimed *timed; /* NULL in real time */
 };
 
 /* Machines run as fast as they can. */

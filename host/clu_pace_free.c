@@ -10,8 +10,8 @@ static bool begin(CluPace *pace, const CluPlan *plan, GError **error)
     return true;
 }
 
-static bool run(CluPace *pace, GMainContext *context, const CluPaceUser *user,
-                void *owner, GError **error)
+static bool run(CluPace *pace, GMainContext *context,
+                struct CluCluster *cluster, GError **error)
 {
     return true;
 }
@@ -42,6 +42,11 @@ static void restart(CluPace *pace, CluHost *host, const char *cause)
 static bool is_restarting(const CluPace *pace, const CluHost *host)
 {
     return clu_host_has_process(host);
+}
+
+static bool returns(const CluPace *pace, const CluHost *host)
+{
+    return false;
 }
 
 static void left(CluPace *pace, const CluPlanHost *host)
@@ -122,6 +127,7 @@ CluPace *clu_pace_free(void)
                                    .kill = kill_process,
                                    .restart = restart,
                                    .is_restarting = is_restarting,
+                                   .returns = returns,
                                    .left = left,
                                    .plugin = plugin,
                                    .board = board,

@@ -94,18 +94,19 @@ static void append_tail(GString *out, CluHost *host)
 }
 
 /* True if @host will not come up by itself. */
-static bool is_bad(const CluHost *host)
+static bool is_bad(const CluPace *pace, const CluHost *host)
 {
     CluHostState state = clu_host_state(host);
 
     return state != CLU_HOST_UP && state != CLU_HOST_BOOTING &&
-           state != CLU_HOST_STOPPED && !clu_host_expects_start(host);
+           state != CLU_HOST_STOPPED && !pace->ops->returns(pace, host);
 }
 
 static void check_up(CluRequest *request)
 {
     const Wait *wait = request->state;
     const CluPlan *plan = clu_cluster_plan(request->cluster);
+    const CluPace *pace = clu_cluster_setup(request->cluster)->pace;
     g_autoptr(GString) message = g_string_new(NULL);
     g_autoptr(GString) tails = g_string_new(NULL);
     bool are_hosts_up = true, is_over = !request->deadline;
@@ -120,10 +121,10 @@ static void check_up(CluRequest *request)
             continue;
         }
         are_hosts_up = false;
-        if (is_bad(host) || !request->deadline) {
+        if (is_bad(pace, host) || !request->deadline) {
             const char *cause = clu_host_cause(host);
 
-            is_over = is_over || is_bad(host);
+            is_over = is_over || is_bad(pace, host);
             g_string_append_printf(message, "; %s is %s%s%s", host_name(host),
                                    clu_host_state_name(state),
                                    cause ? ": " : "", cause ? cause : "");

@@ -17,12 +17,6 @@ extern const CluRequestType clu_request_exec_type; /* HOST COMMAND... */
 /* The same; all of the input comes without waiting for the command's output. A
  * timed cluster stands still until it has come. */
 extern const CluRequestType clu_request_whole_type;   /* HOST COMMAND... */
-extern const CluRequestType clu_request_advance_type; /* NS */
-/* The cluster becomes a template for branches. */
-extern const CluRequestType clu_request_checkpoint_type;
-extern const CluRequestType clu_request_branch_type; /* NAME [PATH=VALUE]... */
-/* Answered when all of the log was replayed. */
-extern const CluRequestType clu_request_replay_type;
 extern const CluRequestType clu_request_console_type; /* HOST */
 extern const CluRequestType clu_request_logs_type;    /* HOST follow|once */
 extern const CluRequestType clu_request_link_type;    /* LINK up|down */

@@ -278,8 +278,3 @@ void clu_stream_set_reading(CluStream *stream, bool is_reading)
                                        on_readable, stream);
     }
 }
-
-bool clu_stream_is_closed(const CluStream *stream)
-{
-    return stream->is_closed;
-}

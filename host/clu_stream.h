@@ -71,6 +71,4 @@ size_t clu_stream_unread(const CluStream *stream);
 /* Turns reading on or off; it is on at first. */
 void clu_stream_set_reading(CluStream *stream, bool is_reading);
 
-bool clu_stream_is_closed(const CluStream *stream);
-
 #endif

@@ -137,7 +137,7 @@ static bool become_branch(Supervisor *supervisor, CluConn *conn,
     }
     supervisor->dir = dir;
     return write_file(supervisor, setup->plan->description->file, error) &&
-           clu_cluster_branch(supervisor->cluster, dir, alive, sets, error) &&
+           setup->pace->ops->branch(setup->pace, dir, alive, sets, error) &&
            listen_at(supervisor, error);
 }
 

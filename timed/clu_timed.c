@@ -26,11 +26,6 @@
 /* While nothing happens the machines' main loops come round this often. */
 #define IDLE_US 50000
 
-CluTimed *clu_timed_of(const CluPace *pace)
-{
-    return pace->timed;
-}
-
 static int make_board(const CluPlan *plan, const char *dir,
                       const int64_t *latencies_ns, GError **error)
 {
@@ -68,7 +63,6 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
     g_autoptr(CluTimed) timed = g_new0(CluTimed, 1);
     unsigned before = topo_errors_count(errors);
 
-    timed->pace.timed = timed;
     timed->fd = -1;
     timed->spins = -1;
     timed->control = -1;
@@ -79,6 +73,7 @@ CluTimed *clu_timed_new(const CluPlan *plan, const char *dir,
     }
     timed->plugin = g_strdup(plugin);
     timed->plan = plan;
+    timed->hosts = g_new0(CluTimedHost, plan->hosts->len);
     timed->steps = clu_faults_steps(plan);
     timed->fd = make_board(plan, dir, latencies_ns, error);
     if (timed->fd < 0) {
@@ -124,7 +119,7 @@ static gboolean on_calm(gpointer data);
 static void look(CluTimed *timed)
 {
     if (timed_board_error(timed->board)) {
-        timed->user->end(timed->owner);
+        clu_cluster_end(timed->cluster);
     } else if (!timed->calm && timed_board_all_stand(timed->board)) {
         timed->calm =
             clu_source_new_idle(timed->context, G_PRIORITY_LOW, on_calm, timed);
@@ -143,8 +138,8 @@ static void next_round(CluTimed *timed)
  * take, and have answered. False if they have. */
 static bool is_settling(CluTimed *timed)
 {
-    size_t unread = timed->user->unread(timed->owner);
-    unsigned asked = timed->user->unanswered(timed->owner);
+    size_t unread = clu_timed_unread(timed);
+    unsigned asked = clu_timed_unanswered(timed);
 
     if (unread != timed->unread || asked != timed->asked) {
         timed->unread = unread;
@@ -185,7 +180,7 @@ static int64_t next_limit(CluTimed *timed)
     if (timed->script) {
         return clu_timed_replayed_limit(timed);
     }
-    until = timed->user->wanted(timed->owner);
+    until = clu_cluster_wants_time(timed->cluster);
     until = MIN(until, now + CLU_TIMED_STEP_NS);
     if (timed->done < timed->steps->len) {
         until =
@@ -207,20 +202,19 @@ static gboolean on_calm(gpointer data)
     if (timed->is_moving) {
         timed->is_moving = false;
         timed->moving_us += g_get_monotonic_time() - timed->moved_us;
-        timed->user->on_stand(timed->owner);
+        clu_cluster_on_stand(timed->cluster);
     }
-    if (timed->user->held(timed->owner)) {
+    if (clu_timed_is_held(timed)) {
         return G_SOURCE_REMOVE;
     }
     if (!timed->script) {
         clu_timed_do_faults(timed);
     }
-    if (!timed->script && timed->user->apply_pending(timed->owner)) {
+    if (!timed->script && clu_timed_apply_pending(timed)) {
         return G_SOURCE_REMOVE;
     }
     if (is_settling(timed) ||
-        (timed->script ? clu_timed_replay(timed)
-                       : timed->user->feed(timed->owner))) {
+        (timed->script ? clu_timed_replay(timed) : clu_timed_feed(timed))) {
         next_round(timed);
         return G_SOURCE_REMOVE;
     }
@@ -241,14 +235,13 @@ static gboolean on_tick(gpointer data)
 }
 
 bool clu_timed_start(CluTimed *timed, GMainContext *context,
-                     const CluPaceUser *user, void *owner, GError **error)
+                     CluCluster *cluster, GError **error)
 {
     if (!clu_timed_open_log(timed, error)) {
         return false;
     }
     timed->context = context;
-    timed->user = user;
-    timed->owner = owner;
+    timed->cluster = cluster;
     timed->model = clu_process_adopt(context, timed->model_pid,
                                      clu_timed_model_ended, timed, error);
     if (!timed->model) {
@@ -256,11 +249,6 @@ bool clu_timed_start(CluTimed *timed, GMainContext *context,
     }
     timed->tick = clu_source_new_timer(context, TICK_MS, on_tick, timed);
     return true;
-}
-
-int64_t clu_timed_limit(const CluTimed *timed)
-{
-    return timed_board_limit(timed->board);
 }
 
 bool clu_timed_stands_at(const CluTimed *timed, int64_t ns)
@@ -287,34 +275,13 @@ void clu_timed_free(CluTimed *timed)
     if (timed->fd >= 0) {
         close(timed->fd);
     }
+    for (unsigned i = 0; timed->hosts && i < timed->plan->hosts->len; i++) {
+        g_free(timed->hosts[i].fate);
+    }
+    g_free(timed->hosts);
     g_free(timed->plugin);
     if (timed->steps) {
         g_array_unref(timed->steps);
     }
     g_free(timed);
-}
-
-int clu_timed_board(const CluTimed *timed)
-{
-    return timed->fd;
-}
-
-void clu_timed_remove_machine(CluTimed *timed, const CluPlanHost *host)
-{
-    timed_board_leave(timed->board, host->index);
-}
-
-void clu_timed_add_machine(CluTimed *timed, const CluPlanHost *host)
-{
-    timed_board_return(timed->board, host->index);
-}
-
-bool clu_timed_is_busy(const CluTimed *timed, const CluPlanHost *host)
-{
-    return timed_board_is_busy(timed->board, host->index);
-}
-
-int64_t clu_timed_now(const CluTimed *timed, const CluPlanHost *host)
-{
-    return timed_board_now(timed->board, host->index);
 }

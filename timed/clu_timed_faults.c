@@ -18,10 +18,23 @@ static void add_start(CluTimed *timed, const CluFaultStep *kill)
 
 static void do_step(CluTimed *timed, const CluFaultStep *step)
 {
-    if (step->act == CLU_FAULT_NOTE) {
+    g_autofree char *cause =
+        g_strdup_printf("fault %s of the description", step->fault->name);
+    CluHost *host =
+        step->host ? clu_cluster_host(timed->cluster, step->host->index) : NULL;
+
+    switch (step->act) {
+    case CLU_FAULT_NOTE:
         clu_timed_note(timed, CLU_INPUT_FAULT, step->fault->name, NULL, 0);
+        break;
+    case CLU_FAULT_KILL:
+        clu_host_kill(host, cause);
+        timed->hosts[step->host->index].returns |= step->returns;
+        break;
+    case CLU_FAULT_START:
+        clu_timed_request_start(timed, host);
+        break;
     }
-    timed->user->fault(timed->owner, step);
 }
 
 /* Machines that have switched themselves off, at an event */

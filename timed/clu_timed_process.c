@@ -68,7 +68,7 @@ void clu_timed_model_ended(void *owner)
 {
     const CluTimed *timed = owner;
 
-    timed->user->end(timed->owner);
+    clu_cluster_end(timed->cluster);
 }
 
 bool clu_timed_branch_model(CluTimed *timed, char *const *sets, GError **error)
@@ -105,11 +105,4 @@ bool clu_timed_branch_model(CluTimed *timed, char *const *sets, GError **error)
     timed->branch_fd = packet->fds[0];
     timed->model_pid = pid;
     return true;
-}
-
-void clu_timed_abandon(const CluTimed *timed)
-{
-    if (timed->model) {
-        clu_process_kill(timed->model);
-    }
 }

@@ -2,8 +2,6 @@
 /* Branches of the machine of a host. The other side is
  * qemu-timed/timed_branch.c. */
 #define _GNU_SOURCE
-#include "clu_host_priv.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -15,16 +13,17 @@
 #include "clu_branch.h"
 #include "clu_dir.h"
 #include "clu_error.h"
-#include "clu_faults.h"
-#include "clu_timed.h"
+#include "clu_process.h"
+#include "clu_timed_priv.h"
+#include "clu_copy.h"
 
-bool clu_host_is_quiet(const CluHost *host)
+bool clu_timed_machine_is_quiet(CluHost *host)
 {
-    const CluStream *lines[] = {clu_qmp_stream(host->qmp),
-                                clu_guest_stream(host->guest),
-                                clu_console_stream(host->console)};
+    const CluStream *lines[] = {clu_qmp_stream(clu_host_qmp(host)),
+                                clu_guest_stream(clu_host_guest(host)),
+                                clu_console_stream(clu_host_console(host))};
 
-    if (clu_qmp_unanswered(host->qmp) > 0) {
+    if (clu_qmp_unanswered(clu_host_qmp(host)) > 0) {
         return false;
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(lines); i++) {
@@ -35,18 +34,18 @@ bool clu_host_is_quiet(const CluHost *host)
     return true;
 }
 
-static bool ask(CluHost *host, const char *text, const CluFds *fds,
+static bool ask(const CluHost *host, const char *text, const CluFds *fds,
                 GError **error)
 {
-    if (timed_control_send(host->control, text,
+    if (timed_control_send(clu_host_control(host), text,
                            fds ? (const int *)(const void *)fds->here->data
                                : NULL,
                            fds ? fds->here->len : 0)) {
         return true;
     }
     g_set_error(error, CLU_ERROR, CLU_ERROR_FAILED,
-                "host '%s' cannot make a branch: %s", host->plan->host->name,
-                g_strerror(errno));
+                "host '%s' cannot make a branch: %s",
+                clu_host_plan(host)->host->name, g_strerror(errno));
     return false;
 }
 
@@ -56,7 +55,7 @@ static int answer(const CluHost *host, int line, pid_t *ret_pid, GError **error)
 {
     g_autofree TimedControlPacket *packet = g_new(TimedControlPacket, 1);
     g_autofree char *what =
-        g_strdup_printf("host '%s'", host->plan->host->name);
+        g_strdup_printf("host '%s'", clu_host_plan(host)->host->name);
 
     if (!clu_branch_answer(line, packet, 0, what, ret_pid, error)) {
         return -1;
@@ -64,22 +63,22 @@ static int answer(const CluHost *host, int line, pid_t *ret_pid, GError **error)
     return *ret_pid >= 0;
 }
 
-bool clu_host_probe(CluHost *host, GError **error)
+bool clu_timed_machine_probe(const CluHost *host, GError **error)
 {
     pid_t pid;
     int old;
 
     do { /* it may have answered too late */
-        old = answer(host, host->control, &pid, error);
+        old = answer(host, clu_host_control(host), &pid, error);
     } while (old > 0);
     return old == 0 && ask(host, "probe", NULL, error);
 }
 
-int clu_host_is_probed(CluHost *host, GError **error)
+int clu_timed_machine_is_probed(CluTimed *timed, CluHost *host, GError **error)
 {
     pid_t pid;
 
-    return answer(host, host->control, &pid, error);
+    return answer(host, clu_host_control(host), &pid, error);
 }
 
 /* ---- A branch --------------------------------------------------------- */
@@ -88,21 +87,21 @@ int clu_host_is_probed(CluHost *host, GError **error)
 static bool branch_disks(CluHost *host, CluFds *fds, GString *text,
                          GError **error)
 {
-    for (unsigned i = 0; i < host->plan->devices->len; i++) {
+    int *disks = clu_host_disks(host);
+
+    for (unsigned i = 0; i < clu_host_plan(host)->devices->len; i++) {
         struct stat st;
         int copy;
 
-        if (host->disks[i] < 0) {
+        if (disks[i] < 0) {
             continue;
         }
-        copy = fstat(host->disks[i], &st) < 0
-                   ? -1
-                   : clu_branch_copy(host->disks[i], NULL, error);
+        copy = fstat(disks[i], &st) < 0 ? -1 : clu_copy(disks[i], NULL, error);
         if (copy < 0) {
             return false;
         }
-        close(host->disks[i]);
-        host->disks[i] = copy;
+        close(disks[i]);
+        disks[i] = copy;
         g_string_append_printf(
             text, "file %" G_GUINT64_FORMAT ":%" G_GUINT64_FORMAT "\n",
             (guint64)st.st_dev, (guint64)st.st_ino);
@@ -117,7 +116,7 @@ static void add_faults(const CluHost *host, const CluPlan *plan, GString *text)
     g_autoptr(GString) options = g_string_new(NULL);
     g_auto(GStrv) words = NULL;
 
-    clu_faults_options(plan, plan->hosts->pdata[host->plan->index],
+    clu_faults_options(plan, plan->hosts->pdata[clu_host_plan(host)->index],
                        CLU_TIMED_TRAINING_NS, NULL, options);
     words = g_strsplit(options->str, ",fault=", -1);
     for (char **word = words; *word; word++) {
@@ -127,7 +126,7 @@ static void add_faults(const CluHost *host, const CluPlan *plan, GString *text)
     }
 }
 
-static bool make_output(CluHost *host, CluFds *fds, GError **error)
+static bool make_output(CluHostLines *lines, CluFds *fds, GError **error)
 {
     int output[2];
 
@@ -137,34 +136,36 @@ static bool make_output(CluHost *host, CluFds *fds, GError **error)
         return false;
     }
     g_unix_set_fd_nonblocking(output[0], TRUE, NULL);
-    host->branch_output = output[0];
+    lines->output = output[0];
     clu_fds_add(fds, output[1], STDERR_FILENO);
     clu_fds_take(fds, output[1], STDOUT_FILENO);
     return true;
 }
 
-bool clu_host_branch(CluHost *host, const CluPlan *plan, const char *dir,
-                     GError **error)
+bool clu_timed_machine_branch(CluTimed *timed, CluHost *host,
+                              const CluPlan *plan, const char *dir, int alive,
+                              GError **error)
 {
-    g_autofree char *log = clu_dir_log_path(dir, host->plan->host->name);
+    g_autofree char *log =
+        clu_dir_log_path(dir, clu_host_plan(host)->host->name);
+    CluHostLines *lines = &timed->hosts[clu_host_plan(host)->index].lines;
     g_autoptr(GString) text = g_string_new("branch\n");
     g_auto(CluFds) fds = {.here = NULL};
 
     clu_fds_init(&fds);
-    if (!clu_console_branch(host->console, log, error)) {
+    if (!clu_console_branch(clu_host_console(host), log, error)) {
         return false;
     }
-    if (!host->process) {
+    if (!clu_host_has_process(host)) {
         return branch_disks(host, &fds, text, error);
     }
-    host->lines = (CluHostLines)CLU_HOST_NO_LINES;
-    if (!clu_host_make_lines(host, &fds, &host->lines, error) ||
-        !make_output(host, &fds, error)) {
+    *lines = (CluHostLines)CLU_HOST_NO_LINES;
+    if (!clu_host_make_lines(host, &fds, lines, error) ||
+        !make_output(lines, &fds, error)) {
         return false;
     }
-    clu_fds_add(&fds, host->shared->alive, CLU_FD_ALIVE);
-    clu_fds_add(&fds, clu_timed_branch_board(clu_timed_of(host->shared->pace)),
-                CLU_FD_BOARD);
+    clu_fds_add(&fds, alive, CLU_FD_ALIVE);
+    clu_fds_add(&fds, timed->branch_fd, CLU_FD_BOARD);
     for (unsigned i = 0; i < fds.there->len; i++) {
         g_string_append_printf(text, "fd %d\n",
                                g_array_index(fds.there, int, i));
@@ -176,26 +177,15 @@ bool clu_host_branch(CluHost *host, const CluPlan *plan, const char *dir,
     return ask(host, text->str, &fds, error);
 }
 
-int clu_host_is_branched(CluHost *host, GError **error)
+int clu_timed_machine_is_branched(CluTimed *timed, CluHost *host,
+                                  GError **error)
 {
+    const CluHostLines *lines = &timed->hosts[clu_host_plan(host)->index].lines;
     pid_t pid;
-    int answered = answer(host, host->lines.control, &pid, error);
+    int answered = answer(host, lines->control, &pid, error);
 
     if (answered <= 0) {
         return answered;
     }
-    clu_process_free(host->process);
-    host->process = clu_process_adopt(host->shared->context, pid,
-                                      clu_host_ended, host, error);
-    if (!host->process) {
-        return -1;
-    }
-    clu_stream_replace(clu_console_stream(host->console), host->lines.console);
-    clu_stream_replace(clu_guest_stream(host->guest), host->lines.agent);
-    clu_stream_replace(clu_qmp_stream(host->qmp), host->lines.qmp);
-    close(host->control);
-    host->control = host->lines.control;
-    dup3(host->branch_output, host->output, O_CLOEXEC);
-    close(host->branch_output);
-    return 1;
+    return clu_host_replace_process(host, pid, lines, error) ? 1 : -1;
 }

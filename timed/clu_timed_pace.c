@@ -2,7 +2,7 @@
 /* The pace of machines in virtual time. */
 #include <sys/socket.h>
 
-#include "clu_host.h"
+#include "clu_process.h"
 #include "clu_timed_priv.h"
 #include "trc_file.h"
 
@@ -42,38 +42,62 @@ static const CluPaceMachine machine = {
     .accel = accel,
 };
 
-static bool begin(CluPace *pace, const CluPlan *plan, GError **error)
+static CluTimed *timed_of(const CluPace *pace)
 {
-    return clu_timed_start_model(clu_timed_of(pace), plan, error);
+    return (CluTimed *)pace; /* its first member */
 }
 
-static bool run(CluPace *pace, GMainContext *context, const CluPaceUser *user,
-                void *owner, GError **error)
+static CluTimedHost *find_host(const CluPace *pace, const CluHost *host)
 {
-    return clu_timed_start(clu_timed_of(pace), context, user, owner, error);
+    return &timed_of(pace)->hosts[clu_host_plan(host)->index];
+}
+
+static bool begin(CluPace *pace, const CluPlan *plan, GError **error)
+{
+    return clu_timed_start_model(timed_of(pace), plan, error);
+}
+
+static bool run(CluPace *pace, GMainContext *context, CluCluster *cluster,
+                GError **error)
+{
+    return clu_timed_start(timed_of(pace), context, cluster, error);
+}
+
+static bool branch(CluPace *pace, const CluDir *dir, int alive,
+                   char *const *sets, GError **error)
+{
+    return clu_timed_branch(timed_of(pace), dir, alive, sets, error);
 }
 
 static void end(CluPace *pace)
 {
-    clu_timed_end(clu_timed_of(pace));
+    clu_timed_end(timed_of(pace));
 }
 
 static void abandon(const CluPace *pace)
 {
-    clu_timed_abandon(clu_timed_of(pace));
+    const CluTimed *timed = timed_of(pace);
+
+    if (timed->model) {
+        clu_process_kill(timed->model);
+    }
+}
+
+static void left(CluPace *pace, const CluPlanHost *host)
+{
+    timed_board_leave(timed_of(pace)->board, host->index);
 }
 
 /* A host that begins late is no failure. */
 static bool start(CluPace *pace, CluHost *host, GError **error)
 {
-    CluTimed *timed = clu_timed_of(pace);
     const CluPlanHost *plan = clu_host_plan(host);
 
-    if (!clu_faults_is_late(clu_timed_plan(timed), plan)) {
+    if (!clu_faults_is_late(timed_of(pace)->plan, plan)) {
         return clu_host_start(host, error);
     }
-    clu_timed_remove_machine(timed, plan);
-    clu_host_expect_start(host);
+    left(pace, plan);
+    find_host(pace, host)->returns = true;
     return true;
 }
 
@@ -86,32 +110,31 @@ static bool start_again(CluPace *pace, CluHost *host, GError **error)
 static void restart(CluPace *pace, CluHost *host, const char *cause)
 {
     clu_host_kill(host, cause);
-    clu_host_request_start(host);
+    clu_timed_request_start(timed_of(pace), host);
 }
 
-static bool is_restarting(const CluPace *pace, const CluHost *host)
+static bool returns(const CluPace *pace, const CluHost *host)
 {
-    return clu_host_expects_start(host);
+    return find_host(pace, host)->returns;
 }
 
+/* Between two steps, too */
 static void kill_later(CluPace *pace, CluHost *host, const char *cause)
 {
-    clu_host_request_end(host, cause);
-}
+    CluTimedHost *its = find_host(pace, host);
 
-static void left(CluPace *pace, const CluPlanHost *host)
-{
-    clu_timed_remove_machine(clu_timed_of(pace), host);
+    g_free(its->fate);
+    its->fate = g_strdup(cause);
 }
 
 static char *plugin(const CluPace *pace, const CluPlanHost *host)
 {
-    return clu_timed_plugin(clu_timed_of(pace), host);
+    return clu_timed_plugin(timed_of(pace), host);
 }
 
 static int board(const CluPace *pace)
 {
-    return clu_timed_board(clu_timed_of(pace));
+    return timed_of(pace)->fd;
 }
 
 static bool add_control(const CluPace *pace, CluFds *fds, int *ret_line,
@@ -135,31 +158,31 @@ static GSource *question_timer(const CluPace *pace, GMainContext *context,
 
 static int64_t limit(const CluPace *pace)
 {
-    return clu_timed_limit(clu_timed_of(pace));
+    return timed_board_limit(timed_of(pace)->board);
 }
 
 static bool stands(const CluPace *pace)
 {
-    return clu_timed_stands_at(clu_timed_of(pace), 0);
+    return clu_timed_stands_at(timed_of(pace), 0);
 }
 
 static bool times(const CluPace *pace, const CluPlanHost *host, int64_t *ret_ns,
                   int64_t *ret_moving_us)
 {
-    *ret_ns = clu_timed_now(clu_timed_of(pace), host);
-    *ret_moving_us = clu_timed_moving_us(clu_timed_of(pace));
+    *ret_ns = timed_board_now(timed_of(pace)->board, host->index);
+    *ret_moving_us = clu_timed_moving_us(timed_of(pace));
     return true;
 }
 
 static const char *refusal(const CluPace *pace)
 {
-    const CluTimed *timed = clu_timed_of(pace);
+    const CluTimed *timed = timed_of(pace);
 
     if (clu_timed_is_replay(timed)) {
         return "this cluster replays a log, and gets nothing else; look at it "
                "with `farside cluster status` and `logs`";
     }
-    if (clu_timed_is_template(timed)) {
+    if (timed->is_template) {
         return "this cluster stands at its checkpoint for ever; make a branch "
                "with `farside cluster branch`, and give that to it";
     }
@@ -178,13 +201,15 @@ static const CluPaceOps ops = {.machine = &machine,
                                .is_stepped = true,
                                .begin = begin,
                                .run = run,
+                               .branch = branch,
                                .end = end,
                                .abandon = abandon,
                                .start = start,
                                .start_again = start_again,
                                .kill = kill_later,
                                .restart = restart,
-                               .is_restarting = is_restarting,
+                               .is_restarting = returns,
+                               .returns = returns,
                                .left = left,
                                .plugin = plugin,
                                .board = board,
@@ -201,4 +226,9 @@ CluPace *clu_timed_pace(CluTimed *timed)
 {
     timed->pace.ops = &ops;
     return &timed->pace;
+}
+
+CluTimed *clu_timed_of(const CluPace *pace)
+{
+    return pace->ops == &ops ? timed_of(pace) : NULL;
 }

@@ -24,10 +24,6 @@ CluPlan *clu_branch_plan(const CluPlan *plan, char *const *sets, int64_t now_ns,
 bool clu_branch_answer(int line, TimedControlPacket *packet, int timeout_ms,
                        const char *what, pid_t *ret_pid, GError **error);
 
-/* A copy of the file @fd, without a name, in the directory for temporary files
- * or, if @path is not NULL, the file @path. -1 and @error if that fails. */
-int clu_branch_copy(int fd, const char *path, GError **error);
-
 /* Adds an entry to @errors for each part of @plan of which there can be no
  * branch. */
 void clu_branch_check(const CluPlan *plan, TopoErrors *errors);

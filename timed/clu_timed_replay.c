@@ -35,7 +35,7 @@ bool clu_timed_replay(CluTimed *timed)
     if (!input || input->kind == CLU_INPUT_TO) {
         return false;
     }
-    if (timed->user->replay(timed->owner, input)) {
+    if (clu_timed_replay_input(timed, input)) {
         timed->at++;
     }
     return true;
@@ -52,7 +52,7 @@ int64_t clu_timed_replayed_limit(CluTimed *timed)
     timed->at++;
     limit = g_ascii_strtoll(g_bytes_get_data(input->bytes, NULL), NULL, 10);
     if (clu_timed_is_replayed(timed)) {
-        timed->user->on_stand(timed->owner);
+        clu_cluster_on_stand(timed->cluster);
     }
     return MAX(now, limit);
 }
