@@ -386,7 +386,8 @@ static bool run(Compare *compare, const char *baseline, const char *fresh,
     return true;
 }
 
-static int compare_main(Compare *compare, int argc, char **argv)
+static int compare_main(const CmdVerb *verb, Compare *compare, int argc,
+                        char **argv)
 {
     const GOptionEntry entries[] = {
         {"key", 0, 0, G_OPTION_ARG_STRING, &compare->key,
@@ -415,23 +416,22 @@ static int compare_main(Compare *compare, int argc, char **argv)
          "Write a JUnit report with a test case for each curve", "FILE"},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"BASELINE NEW", 2, 2};
-    g_auto(GStrv) args = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (!set_options(compare, &error) ||
-        !run(compare, args[0], args[1], &error)) {
+        !run(compare, args.words[0], args.words[1], &error)) {
         cmd_complain(argv[0], error);
         return CMD_USAGE;
     }
     return compare->is_different ? CMD_DIFFERENT : CMD_OK;
 }
 
-int cmd_compare(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     Compare compare = {
         .n_worst = 10,
@@ -441,8 +441,17 @@ int cmd_compare(int argc, char **argv)
             g_ptr_array_new_with_free_func((GDestroyNotify)rep_comparison_free),
         .columns = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
     };
-    int status = compare_main(&compare, argc, argv);
+    int status = compare_main(verb, &compare, argc, argv);
 
     compare_done(&compare);
     return status;
 }
+
+const CmdVerb cmd_compare = {
+    .name = "compare",
+    .summary = "compare two result files, or two folders of them",
+    .synopsis = "BASELINE NEW",
+    .min_words = 2,
+    .max_words = 2,
+    .details = details,
+    .run = run_verb};

@@ -132,7 +132,7 @@ static int fit_files(const Options *options, char **files)
     return CMD_OK;
 }
 
-int cmd_fit(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     g_auto(Options) options = {.starts = 3, .threads = 1};
     const GOptionEntry entries[] = {
@@ -149,11 +149,10 @@ int cmd_fit(int argc, char **argv)
         CMD_LOAD_SET(&options.sets),
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"SCENARIO...", 1, CMD_ANY_NUMBER};
-    g_auto(GStrv) files = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (!options.params) {
@@ -167,5 +166,13 @@ int cmd_fit(int argc, char **argv)
         return cmd_usage("fit", "--starts %d: it is 1 to %d", options.starts,
                          STARTS_MOST);
     }
-    return fit_files(&options, files);
+    return fit_files(&options, args.words);
 }
+
+const CmdVerb cmd_fit = {.name = "fit",
+                         .summary = "fit numbers of parts to published values",
+                         .synopsis = "SCENARIO...",
+                         .min_words = 1,
+                         .max_words = CMD_ANY_NUMBER,
+                         .details = details,
+                         .run = run_verb};

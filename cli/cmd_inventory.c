@@ -148,7 +148,7 @@ static void print_json(const Options *options, const Inventory *inventory)
     puts(text);
 }
 
-int cmd_inventory(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     g_auto(Options) options = {0};
     const GOptionEntry entries[] = {
@@ -163,15 +163,14 @@ int cmd_inventory(int argc, char **argv)
         CMD_HOSTS_ENTRIES(&options.hosts),
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"[FILE]", 0, 1};
     g_autoptr(Inventory) inventory = NULL;
-    g_auto(GStrv) files = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    inventory = cmd_hosts_load("inventory", &options.hosts, files[0]);
+    inventory = cmd_hosts_load("inventory", &options.hosts, args.words[0]);
     if (!inventory) {
         return CMD_USAGE;
     }
@@ -193,3 +192,12 @@ int cmd_inventory(int argc, char **argv)
     }
     return CMD_OK;
 }
+
+const CmdVerb cmd_inventory = {
+    .name = "inventory",
+    .summary = "list the devices of hosts as users select them",
+    .synopsis = "[FILE]",
+    .min_words = 0,
+    .max_words = 1,
+    .details = details,
+    .run = run_verb};

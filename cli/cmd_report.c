@@ -74,7 +74,7 @@ static int make(const Options *options, const char *dir)
     return CMD_OK;
 }
 
-int cmd_report(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     g_auto(Options) options = {0};
     const GOptionEntry entries[] = {
@@ -89,16 +89,24 @@ int cmd_report(int argc, char **argv)
          "Heading of the page", "TEXT"},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"DIR", 1, 1};
-    g_auto(GStrv) args = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (options.page == NULL && options.fidelity == NULL) {
         return cmd_usage("report", "there is nothing to write; give "
                                    "-o FILE.html or --fidelity FILE.md");
     }
-    return make(&options, args[0]);
+    return make(&options, args.words[0]);
 }
+
+const CmdVerb cmd_report = {
+    .name = "report",
+    .summary = "make a page of results, or the list of fidelity",
+    .synopsis = "DIR",
+    .min_words = 1,
+    .max_words = 1,
+    .details = details,
+    .run = run_verb};

@@ -703,7 +703,7 @@ static char *make_details(void)
         metrics);
 }
 
-int cmd_run(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     g_auto(Options) options = {
         .threads = 1,
@@ -744,12 +744,13 @@ int cmd_run(int argc, char **argv)
          "Write the last N TLPs of each point to DIR/NAME.trace.csv", "N"},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"SCENARIO...", 1, CMD_ANY_NUMBER};
     g_autofree char *details = make_details();
-    g_auto(GStrv) files = NULL;
+    CmdVerb detailed = *verb;
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    detailed.details = details;
+    if (!cmd_parse(&detailed, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (options.threads < 1 || options.threads > THREADS_MOST) {
@@ -778,5 +779,13 @@ int cmd_run(int argc, char **argv)
         !cmd_changes_add("run", options.sets, options.changes)) {
         return CMD_USAGE;
     }
-    return run_files(&options, files);
+    return run_files(&options, args.words);
 }
+
+const CmdVerb cmd_run = {.name = "run",
+                         .summary = "simulate scenarios and draw their plots",
+                         .synopsis = "SCENARIO...",
+                         .min_words = 1,
+                         .max_words = CMD_ANY_NUMBER,
+                         .details = NULL,
+                         .run = run_verb};

@@ -116,7 +116,7 @@ static bool draw(const Options *options, const TopoDescription *description,
     return rep_graph_write(dot->str, options->drawing, error);
 }
 
-int cmd_topo(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     g_auto(Options) options = {0};
     const GOptionEntry entries[] = {
@@ -131,17 +131,17 @@ int cmd_topo(int argc, char **argv)
         CMD_LOAD_SET(&options.sets),
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"SCENARIO", 1, 1};
     g_autoptr(TopoDescription) description = NULL;
     g_autoptr(ExpFabric) fabric = NULL;
-    g_auto(GStrv) files = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    description = cmd_load_with("topo", files[0], options.sets, CMD_LOAD_ANY);
+    description =
+        cmd_load_with("topo", args.words[0], options.sets, CMD_LOAD_ANY);
     if (!description) {
         return CMD_USAGE;
     }
@@ -157,3 +157,12 @@ int cmd_topo(int argc, char **argv)
     }
     return CMD_OK;
 }
+
+const CmdVerb cmd_topo = {
+    .name = "topo",
+    .summary = "show the enumerated tree as text or as a drawing",
+    .synopsis = "SCENARIO",
+    .min_words = 1,
+    .max_words = 1,
+    .details = details,
+    .run = run_verb};
