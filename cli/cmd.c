@@ -71,8 +71,21 @@ static char **args_new(int argc, char **argv, const GOptionEntry *entries)
 
 void cmd_args_clear(CmdArgs *args)
 {
-    g_clear_pointer(&args->cluster, g_free);
+    for (unsigned i = 0; args->entries && i < args->entries->len; i++) {
+        const GOptionEntry *entry =
+            &g_array_index(args->entries, GOptionEntry, i);
+
+        if (entry->arg == G_OPTION_ARG_STRING ||
+            entry->arg == G_OPTION_ARG_FILENAME) {
+            g_clear_pointer((char **)entry->arg_data, g_free);
+        } else if (entry->arg == G_OPTION_ARG_STRING_ARRAY ||
+                   entry->arg == G_OPTION_ARG_FILENAME_ARRAY) {
+            g_clear_pointer((char ***)entry->arg_data, g_strfreev);
+        }
+    }
+    g_clear_pointer(&args->entries, g_array_unref);
     g_clear_pointer(&args->words, g_strfreev);
+    args->cluster = NULL;
 }
 
 /* Parses only the options. Results are those of cmd_parse(). */
@@ -118,19 +131,19 @@ static bool parse_options(const CmdVerb *verb, int argc, char **argv,
 bool cmd_parse(const CmdVerb *verb, int argc, char **argv,
                const GOptionEntry *own, CmdArgs *ret_args, int *ret_status)
 {
-    g_auto(CmdArgs) args = {.words = NULL};
     const GOptionEntry cluster = {
         "cluster",
         'c',
         0,
         G_OPTION_ARG_STRING,
-        &args.cluster,
+        &ret_args->cluster,
         "The cluster, by its name or file; needed only if several run",
         "NAME"};
-    g_autoptr(GArray) all = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
+    GArray *all = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
     const GOptionEntry *entries;
     unsigned count;
 
+    *ret_args = (CmdArgs){.entries = all};
     if (verb->has_cluster) {
         g_array_append_val(all, cluster);
     }
@@ -148,10 +161,11 @@ bool cmd_parse(const CmdVerb *verb, int argc, char **argv,
         *ret_status = CMD_OK;
         return false;
     }
-    if (!parse_options(verb, argc, argv, entries, &args.words, ret_status)) {
+    if (!parse_options(verb, argc, argv, entries, &ret_args->words,
+                       ret_status)) {
         return false;
     }
-    count = g_strv_length(args.words);
+    count = g_strv_length(ret_args->words);
     if (count < verb->min_words || count > verb->max_words) {
         *ret_status = cmd_usage(
             argv[0], "%s; it takes %s",
@@ -160,7 +174,5 @@ bool cmd_parse(const CmdVerb *verb, int argc, char **argv,
             *verb->synopsis != '\0' ? verb->synopsis : "options alone");
         return false;
     }
-    *ret_args = args;
-    args = (CmdArgs){.words = NULL};
     return true;
 }

@@ -82,10 +82,12 @@ extern const CmdVerb cmd_cluster_wait;
 
 /* The parsed command line of a verb. */
 typedef struct CmdArgs {
-    char *cluster; /* value of -c; NULL: the only cluster that runs */
-    char **words;  /* the arguments that are no options; ended by NULL */
+    char *cluster;   /* value of -c; NULL: the only cluster that runs */
+    char **words;    /* the arguments that are no options; ended by NULL */
+    GArray *entries; /* of GOptionEntry */
 } CmdArgs;
 
+/* Frees the texts of the options, too, and sets their variables to NULL. */
 void cmd_args_clear(CmdArgs *args);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CmdArgs, cmd_args_clear)
 
@@ -93,6 +95,8 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CmdArgs, cmd_args_clear)
  * Parses the command line of @verb, with the options @own (nullable), -c if the
  * verb takes it, and --help. After printing the help, or a message about wrong
  * usage, it returns false, and the verb must return *ret_status at once.
+ * @ret_args is to be cleared in either case, before the variables of @own are
+ * gone.
  */
 bool cmd_parse(const CmdVerb *verb, int argc, char **argv,
                const GOptionEntry *own, CmdArgs *ret_args, int *ret_status);

@@ -59,16 +59,6 @@ typedef struct Options {
     gboolean check_all;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_strfreev(options->patterns);
-    g_free(options->output);
-    g_free(options->scenarios);
-    g_free(options->cluster);
-    g_free(options->scripts);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 /* ---- Choosing --------------------------------------------------------- */
 
 static bool is_wanted(const BenchCase *bench, char **patterns)
@@ -367,7 +357,7 @@ static int run(const GPtrArray *cases, const Options *options)
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {.runs = 5};
+    Options options = {.runs = 5};
     const GOptionEntry entries[] = {
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
          "Write the figures to FILE as CSV", "FILE"},

@@ -106,7 +106,7 @@ static bool check_file(const char *file, const GPtrArray *changes)
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(GStrv) sets = NULL;
+    char **sets = NULL;
     gboolean keys = FALSE;
     const GOptionEntry entries[] = {
         CMD_LOAD_SET(&sets),

@@ -36,8 +36,8 @@ static int branch(const char *verb, const CmdArgs *args, const char *file,
 
 static int run(const CmdVerb *verb, int argc, char **argv)
 {
-    g_autofree char *file = NULL;
-    g_auto(GStrv) sets = NULL;
+    char *file = NULL;
+    char **sets = NULL;
     const GOptionEntry entries[] = {
         {"faults", 'f', 0, G_OPTION_ARG_FILENAME, &file,
          "The branch has the faults in FILE, a list as below `faults:` of a "

@@ -6,19 +6,6 @@
 #include "cmd_load.h"
 #include "xpl_session.h"
 
-static void options_clear(XplOptions *options)
-{
-    g_free(options->script);
-    g_free(options->schedule);
-    g_free(options->out);
-    g_free(options->limit);
-    g_free(options->only);
-    g_free(options->times);
-    g_strfreev(options->sets);
-    g_strfreev(options->allow);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(XplOptions, options_clear)
-
 static void tell_result(void *owner, const char *text)
 {
     puts(text);
@@ -27,12 +14,12 @@ static void tell_result(void *owner, const char *text)
 
 static int run(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(XplOptions) options = {.seeds = 10,
-                                  .from = 1,
-                                  .jobs = 1,
-                                  .shrink_runs = 40,
-                                  .patience_s = 3600,
-                                  .limit = g_strdup("120s")};
+    XplOptions options = {.seeds = 10,
+                          .from = 1,
+                          .jobs = 1,
+                          .shrink_runs = 40,
+                          .patience_s = 3600,
+                          .limit = g_strdup("120s")};
     g_auto(CmdArgs) args = {.words = NULL};
     const GOptionEntry entries[] = {
         {"script", 0, 0, G_OPTION_ARG_FILENAME, &options.script,

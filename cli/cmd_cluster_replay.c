@@ -92,7 +92,7 @@ static int replay(const char *verb, const char *file,
 
 static int run(const CmdVerb *verb, int argc, char **argv)
 {
-    g_autofree char *name = NULL;
+    char *name = NULL;
     const GOptionEntry entries[] = {
         {"name", 'n', 0, G_OPTION_ARG_STRING, &name,
          "Name of the cluster (the description's)", "NAME"},

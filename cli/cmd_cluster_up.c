@@ -34,13 +34,8 @@ typedef struct Up {
 
 static void up_clear(Up *up)
 {
-    g_strfreev(up->sets);
-    g_free(up->name);
-    g_free(up->log);
     g_free(up->log_path);
-    g_free(up->steps);
     g_free(up->steps_path);
-    g_free(up->slice);
     g_free(up->instructions);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Up, up_clear)

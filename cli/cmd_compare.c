@@ -53,16 +53,6 @@ typedef struct Options {
     gboolean subset;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_free(options->key);
-    g_free(options->x);
-    g_strfreev(options->tolerance_texts);
-    g_free(options->plot);
-    g_free(options->junit);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 /* Prints the comparison. False and @error if there is none. */
 static bool compare(const Options *options, char *const *paths,
                     bool *ret_different, GError **error)
@@ -105,7 +95,7 @@ static bool compare(const Options *options, char *const *paths,
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {.n_worst = 10};
+    Options options = {.n_worst = 10};
     const GOptionEntry entries[] = {
         {"key", 0, 0, G_OPTION_ARG_STRING, &options.key,
          "Columns that tell the rows apart", "COLUMN,..."},

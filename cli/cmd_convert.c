@@ -30,15 +30,6 @@ typedef struct Options {
     char *output;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_strfreev(options->sets);
-    g_free(options->host);
-    g_free(options->format);
-    g_free(options->output);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 /* Returns the host that the options name, or the only one. Reports it if there
  * is none. */
 static const TopoHost *find_host(const Options *options,
@@ -95,7 +86,7 @@ static int export_host(const Options *options, const ExpFabric *fabric,
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"to", 0, 0, G_OPTION_ARG_STRING, &options.format,
          "Format: nccl or hwloc", "FORMAT"},

@@ -37,14 +37,6 @@ typedef struct Options {
     gboolean all;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_strfreev(options->params);
-    g_strfreev(options->rows);
-    g_strfreev(options->sets);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static void print_table(const char *heading, const Table *table)
 {
     printf("%s\n", heading);
@@ -134,7 +126,7 @@ static int fit_files(const Options *options, char **files)
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {.starts = 3, .threads = 1};
+    Options options = {.starts = 3, .threads = 1};
     const GOptionEntry entries[] = {
         {"param", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &options.params,
          "A number to fit, and its bounds; repeatable", "PATH=LOW..HIGH"},

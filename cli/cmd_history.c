@@ -31,15 +31,6 @@ typedef struct Options {
     gboolean all;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_free(options->version);
-    g_free(options->time);
-    g_free(options->band);
-    g_free(options->plot);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static int add(const Options *options, char **args)
 {
     g_autoptr(GDateTime) now = g_date_time_new_now_utc();
@@ -118,7 +109,7 @@ static int show(const Options *options, const char *path)
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"add", 'a', 0, G_OPTION_ARG_STRING, &options.version,
          "Append the results as this version", "VERSION"},

@@ -31,13 +31,6 @@ typedef struct Options {
     char *output;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_free(options->host);
-    g_free(options->output);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 /* Returns whether @text is a name of a description. */
 static bool is_name(const char *text)
 {
@@ -61,7 +54,7 @@ static void print_report(const char *report)
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"host", 0, 0, G_OPTION_ARG_STRING, &options.host,
          "Name of the host (default: host)", "NAME"},

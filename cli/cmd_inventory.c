@@ -31,12 +31,6 @@ typedef struct Options {
     gboolean verbose;
 } Options;
 
-static void options_done(Options *options)
-{
-    cmd_hosts_clear(&options->hosts);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static void set_text(Table *table, unsigned row, unsigned column,
                      const char *text)
 {
@@ -150,7 +144,7 @@ static void print_json(const Options *options, const Inventory *inventory)
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"json", 'j', 0, G_OPTION_ARG_NONE, &options.json,
          "Print JSON: with --host or --sysfs an array of capabilities, else an "

@@ -19,7 +19,7 @@ static const char details[] =
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_autofree char *output = NULL;
+    char *output = NULL;
     const GOptionEntry entries[] = {
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE",
          "FILE"},

@@ -158,15 +158,6 @@ typedef struct Options {
     gboolean is_read;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_strfreev(options->sets);
-    g_free(options->via);
-    g_free(options->variant);
-    g_free(options->size);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static bool parse_target(const TopoDescription *description, const char *text,
                          TopoTarget *ret_target)
 {
@@ -240,7 +231,7 @@ static GPtrArray *variant_changes(const TopoDescription *description,
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"read", 'r', 0, G_OPTION_ARG_NONE, &options.is_read,
          "FROM reads from TO; without it, FROM writes", NULL},

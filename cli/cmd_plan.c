@@ -235,17 +235,6 @@ typedef struct Options {
     gboolean iommu_off;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_strfreev(options->sets);
-    g_strfreev(options->bars);
-    g_strfreev(options->dma);
-    g_free(options->window);
-    g_free(options->ram);
-    g_free(options->csv);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static bool parse_bytes(const char *option, const char *text,
                         uint64_t *ret_bytes)
 {
@@ -429,8 +418,8 @@ static int plan_scenario(const Options *options, const char *file, Table *table)
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options)
-        options = {.entries = 128, .reserved = 12, .nodes = 2, .borrowers = 1};
+    Options options = {
+        .entries = 128, .reserved = 12, .nodes = 2, .borrowers = 1};
     const GOptionEntry entries[] = {
         {"window", 'w', 0, G_OPTION_ARG_STRING, &options.window,
          "Prefetchable size of the adapter", "SIZE"},

@@ -39,15 +39,6 @@ typedef struct Options {
     RepRange ranges[2];
 } Options;
 
-static void options_done(Options *options)
-{
-    g_free(options->prefix);
-    g_free(options->title);
-    g_free(options->range_texts[0]);
-    g_free(options->range_texts[1]);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 /* Loads the scenario that the head of @table names, with the changes that the
  * run was given. */
 static TopoDescription *load(const Table *table, const char *file,
@@ -154,7 +145,7 @@ static int draw(const Options *options, const char *file, GError **error)
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.prefix,
          "Draw to PREFIX.svg and PREFIX.png (default: RESULT without .csv)",

@@ -24,15 +24,6 @@ typedef struct Options {
     char **scenarios;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_free(options->page);
-    g_free(options->fidelity);
-    g_free(options->title);
-    g_strfreev(options->scenarios);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static bool write_text(const char *path, const char *text, GError **error)
 {
     if (text == NULL || !table_file_write(path, text, strlen(text), error)) {
@@ -76,7 +67,7 @@ static int make(const Options *options, const char *dir)
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.page,
          "Write the page to FILE (HTML)", "FILE"},

@@ -41,12 +41,6 @@ typedef struct Options {
 
 static void options_done(Options *options)
 {
-    g_free(options->folder);
-    g_strfreev(options->sets);
-    g_free(options->workload);
-    g_strfreev(options->limit_texts);
-    g_free(options->point);
-    g_free(options->shard_text);
     g_clear_pointer(&options->changes, g_ptr_array_unref);
     g_ptr_array_unref(options->limits);
 }

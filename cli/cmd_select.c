@@ -43,18 +43,6 @@ typedef struct Options {
     gboolean verbose;
 } Options;
 
-static void options_done(Options *options)
-{
-    cmd_hosts_clear(&options->hosts);
-    g_free(options->file);
-    g_free(options->device);
-    g_free(options->vendor);
-    g_free(options->fabric);
-    g_free(options->near);
-    g_free(options->goal);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static void request_destroy(void *request)
 {
     topo_request_free(request);
@@ -195,7 +183,7 @@ static int run_near(const Options *options, const char *file)
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {.virtual_function = -1};
+    Options options = {.virtual_function = -1};
     const GOptionEntry entries[] = {
         {"device", 'd', 0, G_OPTION_ARG_STRING, &options.device,
          "Name of the device, as the inventory has it", "NAME"},

@@ -30,13 +30,6 @@ typedef struct Options {
     gboolean of_model;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_strfreev(options->sets);
-    g_free(options->drawing);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 /* Appends "network net, switch, 5us: a.nic port 0, b.nic port 0". */
 static void append_network(const TopoDescription *description,
                            const TopoNetwork *network, GString *text)
@@ -118,7 +111,7 @@ static bool draw(const Options *options, const TopoDescription *description,
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options.is_long,
          "Show the links, BARs and memory ranges of every function", NULL},

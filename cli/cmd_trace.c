@@ -59,16 +59,6 @@ typedef struct Options {
 
 static void options_done(Options *options)
 {
-    g_free(options->link);
-    g_free(options->kinds);
-    g_free(options->from);
-    g_free(options->to);
-    g_free(options->csv);
-    g_free(options->timeline);
-    g_free(options->model);
-    g_strfreev(options->ftraces);
-    g_free(options->names);
-    g_free(options->snaplen);
     trc_filter_clear(&options->filter);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
