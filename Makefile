@@ -224,7 +224,7 @@ GUEST_PARTS = --module-dir kmod $(GUEST_FILES:%=--add $(BUILD)/%) \
               $(foreach f,$(wildcard /usr/share/misc/pci.ids),--add $(f):$(f))
 guest: all
 	$(call need,$(HAVE_GUEST),$(PACKAGES_GUEST))
-	cluster/guest/build build-guest $(GUEST_PARTS)
+	host/guest/build build-guest $(GUEST_PARTS)
 
 # The same with Debian's Linux 6.12: make guest-6.12
 HAVE_612 = $(HAVE_GUEST) && ls /boot/vmlinuz-6.12.*-amd64 \
@@ -234,13 +234,13 @@ PACKAGES_612 = $(PACKAGES_GUEST) linux-image-6.12-amd64 \
                linux-headers-6.12-amd64 linux-source-6.12
 guest-6.12: all
 	$(call need,$(HAVE_612),$(PACKAGES_612))
-	cluster/guest/build build-$@ --kernel 6.12 $(GUEST_PARTS)
+	host/guest/build build-$@ --kernel 6.12 $(GUEST_PARTS)
 
 # The same with a kernel that looks for faults: "kernel: debug" of a host.
 guest-debug: all
 	$(call need,$(HAVE_KDEBUG),$(PACKAGES_KDEBUG))
 	tests/kdebug/build build-kdebug
-	cluster/guest/build build-kdebug/guest --kernel build-kdebug/vmlinuz \
+	host/guest/build build-kdebug/guest --kernel build-kdebug/vmlinuz \
 	    --modules build-kdebug/linux $(GUEST_PARTS)
 
 # The modules of Device Lending in build-kmod/, for the kernel of the guests.

@@ -16,13 +16,14 @@ void cmd_complain(const char *verb, GError *error)
 int cmd_usage(const char *verb, const char *format, ...)
 {
     g_autofree char *message = NULL;
+    g_autofree char *name = NULL;
     va_list args;
 
     va_start(args, format);
     message = g_strdup_vprintf(format, args);
     va_end(args);
-    fprintf(stderr, "farside %s: %s\nTry: farside %s --help\n", verb, message,
-            verb);
+    name = g_strconcat("farside", *verb ? " " : "", verb, NULL);
+    fprintf(stderr, "%s: %s\nTry: %s --help\n", name, message, name);
     return CMD_USAGE;
 }
 
@@ -68,10 +69,29 @@ static char **args_new(int argc, char **argv, const GOptionEntry *entries)
     return (char **)g_ptr_array_free(g_steal_pointer(&args), FALSE);
 }
 
+void cmd_args_clear(CmdArgs *args)
+{
+    for (unsigned i = 0; args->entries && i < args->entries->len; i++) {
+        const GOptionEntry *entry =
+            &g_array_index(args->entries, GOptionEntry, i);
+
+        if (entry->arg == G_OPTION_ARG_STRING ||
+            entry->arg == G_OPTION_ARG_FILENAME) {
+            g_clear_pointer((char **)entry->arg_data, g_free);
+        } else if (entry->arg == G_OPTION_ARG_STRING_ARRAY ||
+                   entry->arg == G_OPTION_ARG_FILENAME_ARRAY) {
+            g_clear_pointer((char ***)entry->arg_data, g_strfreev);
+        }
+    }
+    g_clear_pointer(&args->entries, g_array_unref);
+    g_clear_pointer(&args->words, g_strfreev);
+    args->cluster = NULL;
+}
+
 /* Parses only the options. Results are those of cmd_parse(). */
-static bool parse_options(int argc, char **argv, const GOptionEntry *entries,
-                          const char *synopsis, const char *details,
-                          char ***ret_args, int *ret_status)
+static bool parse_options(const CmdVerb *verb, int argc, char **argv,
+                          const GOptionEntry *entries, char ***ret_words,
+                          int *ret_status)
 {
     gboolean is_help = FALSE;
     /* GLib's own help prints in the character set of the locale and exits. */
@@ -79,7 +99,7 @@ static bool parse_options(int argc, char **argv, const GOptionEntry *entries,
         {"help", 'h', 0, G_OPTION_ARG_NONE, &is_help, "Show this help", NULL},
         G_OPTION_ENTRY_NULL,
     };
-    g_autoptr(GOptionContext) context = g_option_context_new(synopsis);
+    g_autoptr(GOptionContext) context = g_option_context_new(verb->synopsis);
     g_autofree char *program = g_strconcat("farside ", argv[0], NULL);
     g_auto(GStrv) args = NULL;
     GError *error = NULL;
@@ -88,7 +108,7 @@ static bool parse_options(int argc, char **argv, const GOptionEntry *entries,
     args = args_new(argc, argv, entries);
     g_set_prgname(program);
     g_option_context_set_help_enabled(context, FALSE);
-    g_option_context_set_description(context, details);
+    g_option_context_set_description(context, verb->details);
     g_option_context_add_main_entries(context, entries, NULL);
     g_option_context_add_main_entries(context, help, NULL);
     if (!g_option_context_parse_strv(context, &args, &error)) {
@@ -104,41 +124,55 @@ static bool parse_options(int argc, char **argv, const GOptionEntry *entries,
         return false;
     }
     i = args[1] != NULL && strcmp(args[1], "--") == 0 ? 2 : 1;
-    *ret_args = g_strdupv(args + i);
+    *ret_words = g_strdupv(args + i);
     return true;
 }
 
-bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
-               const CmdWords *words, const char *details, char ***ret_args,
-               int *ret_status)
+bool cmd_parse(const CmdVerb *verb, int argc, char **argv,
+               const GOptionEntry *own, CmdArgs *ret_args, int *ret_status)
 {
-    const CmdForm form = {entries, words->synopsis, details};
-    g_auto(GStrv) args = NULL;
+    const GOptionEntry cluster = {
+        "cluster",
+        'c',
+        0,
+        G_OPTION_ARG_STRING,
+        &ret_args->cluster,
+        "The cluster, by its name or file; needed only if several run",
+        "NAME"};
+    GArray *all = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
+    const GOptionEntry *entries;
     unsigned count;
 
+    *ret_args = (CmdArgs){.entries = all};
+    if (verb->has_cluster) {
+        g_array_append_val(all, cluster);
+    }
+    for (; own && own->long_name; own++) {
+        g_array_append_val(all, *own);
+    }
+    entries = (const GOptionEntry *)(void *)all->data;
     if (argc > 1 && strcmp(argv[1], CMD_HELP_MAN) == 0) {
-        cmd_man_print(argv[0], argc > 2 ? argv[2] : "", &form);
+        cmd_man_print(argv[0], verb, entries);
         *ret_status = CMD_OK;
         return false;
     }
     if (argc > 1 && strcmp(argv[1], CMD_HELP_COMPLETE) == 0) {
-        cmd_complete(&form, argc - 2, argv + 2);
+        cmd_complete(verb, entries, argc - 2, argv + 2);
         *ret_status = CMD_OK;
         return false;
     }
-    if (!parse_options(argc, argv, entries, words->synopsis, details, &args,
+    if (!parse_options(verb, argc, argv, entries, &ret_args->words,
                        ret_status)) {
         return false;
     }
-    count = g_strv_length(args);
-    if (count < words->least || count > words->most) {
+    count = g_strv_length(ret_args->words);
+    if (count < verb->min_words || count > verb->max_words) {
         *ret_status = cmd_usage(
             argv[0], "%s; it takes %s",
-            count < words->least ? "an argument is missing"
-                                 : "there are too many arguments",
-            *words->synopsis != '\0' ? words->synopsis : "options alone");
+            count < verb->min_words ? "an argument is missing"
+                                    : "there are too many arguments",
+            *verb->synopsis != '\0' ? verb->synopsis : "options alone");
         return false;
     }
-    *ret_args = g_steal_pointer(&args);
     return true;
 }

@@ -8,11 +8,7 @@
 
 #include "table.h"
 
-/*
- * The verbs of the program farside, each in its own file. A verb gets the
- * arguments from its own name on (argv[0] is the verb) and returns the exit
- * status.
- */
+/* The verbs of the program farside, and of `farside cluster`. */
 
 typedef enum CmdStatus {
     CMD_OK = 0,
@@ -20,45 +16,94 @@ typedef enum CmdStatus {
     CMD_USAGE = 2,     /* wrong usage or bad input */
 } CmdStatus;
 
-int cmd_bench(int argc, char **argv);
-int cmd_check(int argc, char **argv);
-int cmd_cluster(int argc, char **argv);
-int cmd_compare(int argc, char **argv);
-int cmd_convert(int argc, char **argv);
-int cmd_export(int argc, char **argv);
-int cmd_fit(int argc, char **argv);
-int cmd_history(int argc, char **argv);
-int cmd_import(int argc, char **argv);
-int cmd_inventory(int argc, char **argv);
-int cmd_merge(int argc, char **argv);
-int cmd_path(int argc, char **argv);
-int cmd_plan(int argc, char **argv);
-int cmd_plot(int argc, char **argv);
-int cmd_report(int argc, char **argv);
-int cmd_run(int argc, char **argv);
-int cmd_select(int argc, char **argv);
-int cmd_topo(int argc, char **argv);
-int cmd_trace(int argc, char **argv);
+typedef struct CmdVerb CmdVerb;
 
-/* The words that a verb accepts besides its options. */
-typedef struct CmdWords {
-    const char *synopsis; /* for the usage line; "": no words */
-    unsigned least;
-    unsigned most;
-} CmdWords;
+struct CmdVerb {
+    const char *name;
+    const char *summary; /* for the list of verbs */
+    const char
+        *synopsis; /* the words that it takes besides options; "": none */
+    unsigned min_words, max_words;
+    bool has_cluster;    /* it needs a running cluster, and takes -c */
+    const char *details; /* nullable: the help below the options */
+    /* Returns the exit status. argv[0] is the verb, with the names of those
+     * above it: "cluster up". */
+    int (*run)(const CmdVerb *verb, int argc, char **argv);
+    /* Only of a verb with verbs of its own, which `run` = cmd_verbs_run()
+     * chooses from: the list, ended by NULL; the help above and below it; the
+     * manual page's text above it, in roff, and below it. */
+    const CmdVerb *const *verbs;
+    const char *about, *hints;
+    const char *page_title; /* nullable: the summary */
+    const char *page, *page_end;
+};
 
 #define CMD_ANY_NUMBER G_MAXUINT
 
+extern const CmdVerb cmd_bench;
+extern const CmdVerb cmd_check;
+extern const CmdVerb cmd_cluster;
+extern const CmdVerb cmd_compare;
+extern const CmdVerb cmd_convert;
+extern const CmdVerb cmd_export;
+extern const CmdVerb cmd_fit;
+extern const CmdVerb cmd_history;
+extern const CmdVerb cmd_import;
+extern const CmdVerb cmd_inventory;
+extern const CmdVerb cmd_merge;
+extern const CmdVerb cmd_path;
+extern const CmdVerb cmd_plan;
+extern const CmdVerb cmd_plot;
+extern const CmdVerb cmd_report;
+extern const CmdVerb cmd_run;
+extern const CmdVerb cmd_select;
+extern const CmdVerb cmd_topo;
+extern const CmdVerb cmd_trace;
+
+extern const CmdVerb cmd_cluster_advance;
+extern const CmdVerb cmd_cluster_branch;
+extern const CmdVerb cmd_cluster_checkpoint;
+extern const CmdVerb cmd_cluster_console;
+extern const CmdVerb cmd_cluster_cp;
+extern const CmdVerb cmd_cluster_down;
+extern const CmdVerb cmd_cluster_exec;
+extern const CmdVerb cmd_cluster_explore;
+extern const CmdVerb cmd_cluster_kill;
+extern const CmdVerb cmd_cluster_link;
+extern const CmdVerb cmd_cluster_list;
+extern const CmdVerb cmd_cluster_logs;
+extern const CmdVerb cmd_cluster_reload;
+extern const CmdVerb cmd_cluster_replay;
+extern const CmdVerb cmd_cluster_restart;
+extern const CmdVerb cmd_cluster_status;
+extern const CmdVerb cmd_cluster_trace;
+extern const CmdVerb cmd_cluster_up;
+extern const CmdVerb cmd_cluster_wait;
+
+/* The parsed command line of a verb. */
+typedef struct CmdArgs {
+    char *cluster;   /* value of -c; NULL: the only cluster that runs */
+    char **words;    /* the arguments that are no options; ended by NULL */
+    GArray *entries; /* of GOptionEntry */
+} CmdArgs;
+
+/* Frees the texts of the options, too, and sets their variables to NULL. */
+void cmd_args_clear(CmdArgs *args);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CmdArgs, cmd_args_clear)
+
 /*
- * Parses the command line of a verb, including "--help". @details (nullable)
- * are printed below the options in the help. On success *ret_args is a
- * NULL-terminated array of the words without argv[0]; the caller frees it
- * with g_strfreev(). After printing the help, or a message about wrong
+ * Parses the command line of @verb, with the options @own (nullable), -c if the
+ * verb takes it, and --help. After printing the help, or a message about wrong
  * usage, it returns false, and the verb must return *ret_status at once.
+ * @ret_args is to be cleared in either case, before the variables of @own are
+ * gone.
  */
-bool cmd_parse(int argc, char **argv, const GOptionEntry *entries,
-               const CmdWords *words, const char *details, char ***ret_args,
-               int *ret_status);
+bool cmd_parse(const CmdVerb *verb, int argc, char **argv,
+               const GOptionEntry *own, CmdArgs *ret_args, int *ret_status);
+
+/* Runs the verb of `verb->verbs` that argv[1] names; prints a list of them, or
+ * what the build and shells ask for (cmd_form.h). */
+int cmd_verbs_run(const CmdVerb *verb, int argc, char **argv);
 
 /* Prints "farside VERB: MESSAGE" and how to get help to stderr. Returns
  * CMD_USAGE. */

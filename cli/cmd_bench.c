@@ -59,16 +59,6 @@ typedef struct Options {
     gboolean check_all;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_strfreev(options->patterns);
-    g_free(options->output);
-    g_free(options->scenarios);
-    g_free(options->cluster);
-    g_free(options->scripts);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 /* ---- Choosing --------------------------------------------------------- */
 
 static bool is_wanted(const BenchCase *bench, char **patterns)
@@ -365,9 +355,9 @@ static int run(const GPtrArray *cases, const Options *options)
     return report.failed > 0 ? CMD_DIFFERENT : CMD_OK;
 }
 
-int cmd_bench(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {.runs = 5};
+    Options options = {.runs = 5};
     const GOptionEntry entries[] = {
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
          "Write the figures to FILE as CSV", "FILE"},
@@ -393,14 +383,13 @@ int cmd_bench(int argc, char **argv)
          "Fail if any bound does not hold", NULL},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"", 0, 0};
     g_autoptr(GPtrArray) cases = NULL;
-    g_auto(GStrv) args = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     GError *error = NULL;
     const char *vain;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (options.runs < 1 || options.runs > RUNS_MAX) {
@@ -432,3 +421,11 @@ int cmd_bench(int argc, char **argv)
     }
     return run(cases, &options);
 }
+
+const CmdVerb cmd_bench = {.name = "bench",
+                           .summary = "measure how fast this program is",
+                           .synopsis = "",
+                           .min_words = 0,
+                           .max_words = 0,
+                           .details = details,
+                           .run = run_verb};

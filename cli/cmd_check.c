@@ -104,9 +104,9 @@ static bool check_file(const char *file, const GPtrArray *changes)
     return true;
 }
 
-int cmd_check(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(GStrv) sets = NULL;
+    char **sets = NULL;
     gboolean keys = FALSE;
     const GOptionEntry entries[] = {
         CMD_LOAD_SET(&sets),
@@ -114,12 +114,11 @@ int cmd_check(int argc, char **argv)
          "Print all keys of a description as tables instead", NULL},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"SCENARIO...", 0, CMD_ANY_NUMBER};
     g_autoptr(GPtrArray) changes = NULL;
-    g_auto(GStrv) files = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (keys) {
@@ -129,7 +128,7 @@ int cmd_check(int argc, char **argv)
         fputs(tables->str, stdout);
         return CMD_OK;
     }
-    if (!files[0]) {
+    if (!args.words[0]) {
         return cmd_usage("check", "a scenario is missing");
     }
     changes = cmd_changes("check", sets);
@@ -137,10 +136,18 @@ int cmd_check(int argc, char **argv)
         return CMD_USAGE;
     }
     status = CMD_OK;
-    for (char **file = files; *file; file++) {
+    for (char **file = args.words; *file; file++) {
         if (!check_file(*file, changes)) {
             status = CMD_USAGE;
         }
     }
     return status;
 }
+
+const CmdVerb cmd_check = {.name = "check",
+                           .summary = "report all errors in descriptions",
+                           .synopsis = "SCENARIO...",
+                           .min_words = 0,
+                           .max_words = CMD_ANY_NUMBER,
+                           .details = details,
+                           .run = run_verb};

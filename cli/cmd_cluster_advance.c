@@ -7,15 +7,15 @@
 #define PS_PER_NS 1000
 #define NS_PER_S  1000000000
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     g_autofree char *ns = NULL;
     g_autoptr(GError) error = NULL;
     int64_t ps;
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, NULL, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, NULL, &args, &status)) {
         return status;
     }
     if (!topo_units_parse(TOPO_UNIT_TIME, args.words[0], &ps, &error)) {
@@ -34,7 +34,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
                            &cmd_cluster_no_input);
 }
 
-const CmdClusterVerb cmd_cluster_advance = {
+const CmdVerb cmd_cluster_advance = {
     .name = "advance",
     .summary = "let virtual time pass in a timed cluster",
     .synopsis = "TIME",

@@ -15,8 +15,8 @@ static bool add_file(GPtrArray *words, const char *file, GError **error)
     return true;
 }
 
-static int branch(const char *verb, const CmdClusterArgs *args,
-                  const char *file, char **sets)
+static int branch(const char *verb, const CmdArgs *args, const char *file,
+                  char **sets)
 {
     g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
     GError *error = NULL;
@@ -34,10 +34,10 @@ static int branch(const char *verb, const CmdClusterArgs *args,
                            &cmd_cluster_no_input);
 }
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
-    g_autofree char *file = NULL;
-    g_auto(GStrv) sets = NULL;
+    char *file = NULL;
+    char **sets = NULL;
     const GOptionEntry entries[] = {
         {"faults", 'f', 0, G_OPTION_ARG_FILENAME, &file,
          "The branch has the faults in FILE, a list as below `faults:` of a "
@@ -47,16 +47,16 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
          "Set `faults` or a part of it; repeatable", "PATH=VALUE"},
         G_OPTION_ENTRY_NULL,
     };
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, entries, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     return branch(argv[0], &args, file, sets);
 }
 
-const CmdClusterVerb cmd_cluster_branch = {
+const CmdVerb cmd_cluster_branch = {
     .name = "branch",
     .summary = "make a cluster that goes on from a checkpoint",
     .synopsis = "NAME",

@@ -12,12 +12,6 @@
 const CluClientMode cmd_cluster_no_input = {.input = CLU_CLIENT_NO_INPUT,
                                             .has_text_errors = true};
 
-void cmd_cluster_args_clear(CmdClusterArgs *args)
-{
-    g_clear_pointer(&args->cluster, g_free);
-    g_clear_pointer(&args->words, g_strfreev);
-}
-
 void cmd_cluster_print_note(const char *text)
 {
     fprintf(stderr, "%s\n", text);
@@ -85,7 +79,7 @@ static char *find_dir(const char *word, GError **error)
     return NULL;
 }
 
-CluClient *cmd_cluster_connect(const CmdClusterArgs *args, char **ret_dir,
+CluClient *cmd_cluster_connect(const CmdArgs *args, char **ret_dir,
                                GError **error)
 {
     g_autofree char *dir = find_dir(args->cluster, error);
@@ -97,7 +91,7 @@ CluClient *cmd_cluster_connect(const CmdClusterArgs *args, char **ret_dir,
     return client;
 }
 
-int cmd_cluster_ask(const char *verb, const CmdClusterArgs *args,
+int cmd_cluster_ask(const char *verb, const CmdArgs *args,
                     const char *const *words, const CluClientMode *mode)
 {
     GError *error = NULL;
@@ -111,35 +105,75 @@ int cmd_cluster_ask(const char *verb, const CmdClusterArgs *args,
     return cmd_cluster_finish(verb, status, error);
 }
 
-/* The command line */
-
-bool cmd_cluster_parse(const CmdClusterVerb *verb, int argc, char **argv,
-                       const GOptionEntry *own, CmdClusterArgs *ret_args,
-                       int *ret_status)
+int cmd_cluster_forward(const CmdVerb *verb, int argc, char **argv)
 {
-    const CmdWords words = {verb->synopsis, verb->min_words, verb->max_words};
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
-    const GOptionEntry common = {
-        "cluster",
-        'c',
-        0,
-        G_OPTION_ARG_STRING,
-        &args.cluster,
-        "The cluster, by its name or file; needed only if several run",
-        "NAME"};
-    g_autoptr(GArray) entries = g_array_new(TRUE, TRUE, sizeof(GOptionEntry));
+    g_autoptr(GPtrArray) words = g_ptr_array_new();
+    g_auto(CmdArgs) args = {.words = NULL};
+    CluClientMode mode = cmd_cluster_no_input;
+    int status;
 
-    if (verb->has_cluster) {
-        g_array_append_val(entries, common);
+    if (!cmd_parse(verb, argc, argv, NULL, &args, &status)) {
+        return status;
     }
-    for (; own && own->long_name; own++) {
-        g_array_append_val(entries, *own);
+    g_ptr_array_add(words, (char *)verb->name);
+    for (char **word = args.words; *word; word++) {
+        g_ptr_array_add(words, *word);
     }
-    if (!cmd_parse(argc, argv, (const GOptionEntry *)(void *)entries->data,
-                   &words, verb->details, &args.words, ret_status)) {
-        return false;
-    }
-    *ret_args = args;
-    args = (CmdClusterArgs){.cluster = NULL};
-    return true;
+    g_ptr_array_add(words, NULL);
+    mode.note = verb == &cmd_cluster_restart ? cmd_cluster_print_note : NULL;
+    return cmd_cluster_ask(argv[0], &args, (const char *const *)words->pdata,
+                           &mode);
 }
+
+const CmdVerb cmd_cluster_kill = {
+    .name = "kill",
+    .summary = "end a host as a power cut would",
+    .synopsis = "HOST",
+    .min_words = 1,
+    .max_words = 1,
+    .has_cluster = true,
+    .details = "Ends a host as a power cut would. Its disks keep what was "
+               "written." CMD_CLUSTER_EXIT_STATUS,
+    .run = cmd_cluster_forward,
+};
+
+const CmdVerb cmd_cluster_checkpoint = {
+    .name = "checkpoint",
+    .summary = "let a timed cluster stand, to make branches of it",
+    .synopsis = "",
+    .has_cluster = true,
+    .details =
+        "Makes a timed cluster a template: it stands at its virtual time for "
+        "ever, and\n`farside cluster branch` makes clusters that go on from "
+        "there. The template ends with\n`farside cluster down`; its branches "
+        "do not.\n\n"
+        "Exit status: 0 success, 1 failure, 2 wrong usage or bad input, 75 not "
+        "now: let virtual\ntime pass, and try again.",
+    .run = cmd_cluster_forward,
+};
+
+const CmdVerb cmd_cluster_link = {
+    .name = "link",
+    .summary = "unplug a link, or plug it in again",
+    .synopsis = "LINK up|down",
+    .min_words = 2,
+    .max_words = 2,
+    .has_cluster = true,
+    .details =
+        "Unplugs a link, or plugs it in again. Returns when the drivers have "
+        "noticed." CMD_CLUSTER_EXIT_STATUS,
+    .run = cmd_cluster_forward,
+};
+
+const CmdVerb cmd_cluster_restart = {
+    .name = "restart",
+    .summary = "start a host again",
+    .synopsis = "HOST",
+    .min_words = 1,
+    .max_words = 1,
+    .has_cluster = true,
+    .details =
+        "Starts a host again; if it runs, it is killed first. Returns when the "
+        "host is up,\nand its links to hosts that are up." CMD_CLUSTER_EXIT_STATUS,
+    .run = cmd_cluster_forward,
+};

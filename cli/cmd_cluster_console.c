@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd_cluster_common.h"
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
     const CluClientMode mode = {.input = CLU_CLIENT_CONSOLE};
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, NULL, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, NULL, &args, &status)) {
         return status;
     }
     return cmd_cluster_ask(
@@ -15,7 +15,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
         &mode);
 }
 
-const CmdClusterVerb cmd_cluster_console = {
+const CmdVerb cmd_cluster_console = {
     .name = "console",
     .summary = "use the serial console of a host",
     .synopsis = "HOST",

@@ -43,9 +43,9 @@ static int complain(const char *verb, const char *path, int number)
 }
 
 /* Runs @script on @host. */
-static int ask_mode(const char *verb, const CmdClusterArgs *args,
-                    const char *host, const char *script,
-                    const char *const *words, const CluClientMode *mode)
+static int ask_mode(const char *verb, const CmdArgs *args, const char *host,
+                    const char *script, const char *const *words,
+                    const CluClientMode *mode)
 {
     g_autoptr(GPtrArray) all = g_ptr_array_new();
 
@@ -66,9 +66,9 @@ static int ask_mode(const char *verb, const CmdClusterArgs *args,
 
 /* Runs @script with @fd in place of the standard input or output @which of this
  * process. What the script says otherwise is printed as text. */
-static int ask_with(int fd, int which, const char *verb,
-                    const CmdClusterArgs *args, const char *host,
-                    const char *script, const char *const *words)
+static int ask_with(int fd, int which, const char *verb, const CmdArgs *args,
+                    const char *host, const char *script,
+                    const char *const *words)
 {
     const CluClientMode mode = {.input = CLU_CLIENT_COMMAND,
                                 .has_text = which != STDOUT_FILENO,
@@ -83,8 +83,8 @@ static int ask_with(int fd, int which, const char *verb,
     return status;
 }
 
-int cmd_cluster_send(const char *verb, const CmdClusterArgs *args,
-                     const char *host, const char *path, const char *script,
+int cmd_cluster_send(const char *verb, const CmdArgs *args, const char *host,
+                     const char *path, const char *script,
                      const char *const *words)
 {
     struct stat info;
@@ -103,9 +103,8 @@ int cmd_cluster_send(const char *verb, const CmdClusterArgs *args,
     return status;
 }
 
-int cmd_cluster_sh(const char *verb, const CmdClusterArgs *args,
-                   const char *host, const char *script,
-                   const char *const *words)
+int cmd_cluster_sh(const char *verb, const CmdArgs *args, const char *host,
+                   const char *script, const char *const *words)
 {
     int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
     int status = ask_with(fd, STDIN_FILENO, verb, args, host, script, words);
@@ -114,8 +113,8 @@ int cmd_cluster_sh(const char *verb, const CmdClusterArgs *args,
     return status;
 }
 
-int cmd_cluster_fetch(const char *verb, const CmdClusterArgs *args,
-                      const char *host, const char *script, GString *output)
+int cmd_cluster_fetch(const char *verb, const CmdArgs *args, const char *host,
+                      const char *script, GString *output)
 {
     CluClientMode mode = cmd_cluster_no_input;
 
@@ -125,7 +124,7 @@ int cmd_cluster_fetch(const char *verb, const CmdClusterArgs *args,
                     &mode);
 }
 
-char **cmd_cluster_hosts(const char *verb, const CmdClusterArgs *args)
+char **cmd_cluster_hosts(const char *verb, const CmdArgs *args)
 {
     static const char *const words[] = {"status", NULL};
     g_autoptr(GString) text = g_string_new(NULL);
@@ -153,8 +152,8 @@ char **cmd_cluster_hosts(const char *verb, const CmdClusterArgs *args)
 }
 
 /* Copies the file @from to the path @to on @host. */
-static int copy_to(const char *verb, const CmdClusterArgs *args,
-                   const char *host, const char *from, const char *to)
+static int copy_to(const char *verb, const CmdArgs *args, const char *host,
+                   const char *from, const char *to)
 {
     g_autofree char *name = g_path_get_basename(from);
     struct stat info;
@@ -180,8 +179,8 @@ static mode_t local_mode(const char *text)
 /* Copies the file @from on @host to the path @to. A file @to is replaced only
  * if all of @from has come; the parts are in a new file beside it, so that no
  * link that stands there leads elsewhere. */
-static int copy_from(const char *verb, const CmdClusterArgs *args,
-                     const char *host, const char *from, const char *to)
+static int copy_from(const char *verb, const CmdArgs *args, const char *host,
+                     const char *from, const char *to)
 {
     g_autofree char *name = g_path_get_basename(from);
     g_autofree char *path = g_file_test(to, G_FILE_TEST_IS_DIR)
@@ -238,7 +237,7 @@ static char **split(const char *word, const char **ret_path)
 
 /* Fails unless @to is a folder: one file would replace the other. @hosts is
  * NULL if it is a path of this machine. */
-static int check_folder(const char *verb, const CmdClusterArgs *args,
+static int check_folder(const char *verb, const CmdArgs *args,
                         char *const *hosts, const char *to)
 {
     int status = 0;
@@ -254,15 +253,15 @@ static int check_folder(const char *verb, const CmdClusterArgs *args,
     return status;
 }
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     g_auto(GStrv) to_hosts = NULL;
     const char *to;
     unsigned count;
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, NULL, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, NULL, &args, &status)) {
         return status;
     }
     status = 0;
@@ -293,7 +292,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     return status;
 }
 
-const CmdClusterVerb cmd_cluster_cp = {
+const CmdVerb cmd_cluster_cp = {
     .name = "cp",
     .summary = "copy files to or from hosts",
     .synopsis = "FILE... HOST[,HOST...]:[PATH] | HOST:FILE... PATH",

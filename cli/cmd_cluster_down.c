@@ -2,15 +2,15 @@
 #include "clu_calls.h"
 #include "cmd_cluster_common.h"
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     g_autofree char *dir = NULL;
     CluClient *client;
     GError *error = NULL;
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, NULL, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, NULL, &args, &status)) {
         return status;
     }
     client = cmd_cluster_connect(&args, &dir, &error);
@@ -21,7 +21,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     return cmd_cluster_finish(argv[0], status, error);
 }
 
-const CmdClusterVerb cmd_cluster_down = {
+const CmdVerb cmd_cluster_down = {
     .name = "down",
     .summary = "end a cluster",
     .synopsis = "",

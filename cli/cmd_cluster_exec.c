@@ -26,7 +26,7 @@ static void add_terminal(GPtrArray *words, GPtrArray *texts)
 }
 
 /* Asks with a terminal that passes each key on at once, Ctrl-C included. */
-static int ask_raw(const char *verb, const CmdClusterArgs *args,
+static int ask_raw(const char *verb, const CmdArgs *args,
                    const char *const *words, const CluClientMode *mode)
 {
     struct termios old, raw;
@@ -45,7 +45,7 @@ static int ask_raw(const char *verb, const CmdClusterArgs *args,
     return status;
 }
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
     CluClientMode mode = {.input = CLU_CLIENT_COMMAND};
     double timeout = 0;
@@ -58,10 +58,10 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
          "Give the command a terminal", NULL},
         G_OPTION_ENTRY_NULL,
     };
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     g_autoptr(GPtrArray) words = g_ptr_array_new();
     g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
-    CmdClusterVerb front = *verb;
+    CmdVerb front = *verb;
     int own = 1;
     int status;
 
@@ -72,7 +72,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     if (own < argc) {
         front.max_words = 1;
     }
-    if (!cmd_cluster_parse(&front, own, argv, options, &args, &status)) {
+    if (!cmd_parse(&front, own, argv, options, &args, &status)) {
         return status;
     }
     if (timeout < 0 || timeout > TIMEOUT_MOST) {
@@ -101,7 +101,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
         argv[0], &args, (const char *const *)words->pdata, &mode);
 }
 
-const CmdClusterVerb cmd_cluster_exec = {
+const CmdVerb cmd_cluster_exec = {
     .name = "exec",
     .summary = "run a command on a host",
     .synopsis = "HOST -- COMMAND...",

@@ -6,34 +6,21 @@
 #include "cmd_load.h"
 #include "xpl_session.h"
 
-static void options_clear(XplOptions *options)
-{
-    g_free(options->script);
-    g_free(options->schedule);
-    g_free(options->out);
-    g_free(options->limit);
-    g_free(options->only);
-    g_free(options->times);
-    g_strfreev(options->sets);
-    g_strfreev(options->allow);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(XplOptions, options_clear)
-
 static void tell_result(void *owner, const char *text)
 {
     puts(text);
     fflush(stdout);
 }
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(XplOptions) options = {.seeds = 10,
-                                  .from = 1,
-                                  .jobs = 1,
-                                  .shrink_runs = 40,
-                                  .patience_s = 3600,
-                                  .limit = g_strdup("120s")};
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    XplOptions options = {.seeds = 10,
+                          .from = 1,
+                          .jobs = 1,
+                          .shrink_runs = 40,
+                          .patience_s = 3600,
+                          .limit = g_strdup("120s")};
+    g_auto(CmdArgs) args = {.words = NULL};
     const GOptionEntry entries[] = {
         {"script", 0, 0, G_OPTION_ARG_FILENAME, &options.script,
          "The program that uses the cluster and checks what must hold",
@@ -76,7 +63,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     GError *error = NULL;
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, entries, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     status = xpl_session_run(&options, args.words[0], &teller, &error);
@@ -87,7 +74,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     return cmd_cluster_finish(argv[0], status, error);
 }
 
-const CmdClusterVerb cmd_cluster_explore = {
+const CmdVerb cmd_cluster_explore = {
     .name = "explore",
     .summary = "look for a schedule of faults that a script does not survive",
     .synopsis = "FILE",

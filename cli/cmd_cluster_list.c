@@ -5,13 +5,13 @@
 #include "cmd.h"
 #include "cmd_cluster_common.h"
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     g_auto(GStrv) names = NULL;
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, NULL, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, NULL, &args, &status)) {
         return status;
     }
     names = clu_dir_list();
@@ -24,7 +24,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     return CMD_OK;
 }
 
-const CmdClusterVerb cmd_cluster_list = {
+const CmdVerb cmd_cluster_list = {
     .name = "list",
     .summary = "name the clusters that run",
     .synopsis = "",

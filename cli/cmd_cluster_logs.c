@@ -2,7 +2,7 @@
 #include "clu_console.h"
 #include "cmd_cluster_common.h"
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
     gboolean is_following = FALSE, has_times = FALSE;
     const GOptionEntry entries[] = {
@@ -14,11 +14,11 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
          NULL},
         G_OPTION_ENTRY_NULL,
     };
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     CluClientMode mode = cmd_cluster_no_input;
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, entries, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     mode.skip = has_times ? 0 : CLU_CONSOLE_TIME_BYTES;
@@ -29,7 +29,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
         &mode);
 }
 
-const CmdClusterVerb cmd_cluster_logs = {
+const CmdVerb cmd_cluster_logs = {
     .name = "logs",
     .summary = "print the log of a host's serial console",
     .synopsis = "HOST",

@@ -29,9 +29,8 @@ static bool is_file(const char *word)
 }
 
 /* Runs @script on each host. Stops at the first that fails. */
-static int on_each(const char *verb, const CmdClusterArgs *args,
-                   char *const *hosts, const char *script,
-                   const char *const *words)
+static int on_each(const char *verb, const CmdArgs *args, char *const *hosts,
+                   const char *script, const char *const *words)
 {
     int status = 0;
 
@@ -45,8 +44,7 @@ static int on_each(const char *verb, const CmdClusterArgs *args,
 }
 
 /* Sends the files among @args to each host. */
-static int send_all(const char *verb, const CmdClusterArgs *args,
-                    char *const *hosts)
+static int send_all(const char *verb, const CmdArgs *args, char *const *hosts)
 {
     int status = 0;
 
@@ -63,7 +61,7 @@ static int send_all(const char *verb, const CmdClusterArgs *args,
     return status;
 }
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
     static const char *const wait[] = {"wait", "60", NULL};
     static const char *const none[] = {NULL};
@@ -74,12 +72,12 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
          "HOST[,HOST...]"},
         G_OPTION_ENTRY_NULL,
     };
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_auto(GStrv) hosts = NULL;
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, options, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, options, &args, &status)) {
         return status;
     }
     for (char **word = args.words; *word; word++) {
@@ -110,7 +108,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     return status;
 }
 
-const CmdClusterVerb cmd_cluster_reload = {
+const CmdVerb cmd_cluster_reload = {
     .name = "reload",
     .summary = "load modules again",
     .synopsis = "FILE.ko|MODULE...",

@@ -90,20 +90,20 @@ static int replay(const char *verb, const char *file,
                   : cmd_cluster_fail(verb, error);
 }
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
-    g_autofree char *name = NULL;
+    char *name = NULL;
     const GOptionEntry entries[] = {
         {"name", 'n', 0, G_OPTION_ARG_STRING, &name,
          "Name of the cluster (the description's)", "NAME"},
         G_OPTION_ENTRY_NULL,
     };
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     g_autoptr(CluTimedScript) script = NULL;
     GError *error = NULL;
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, entries, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     script = clu_timed_script_read(args.words[0], &error);
@@ -111,7 +111,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
                   : cmd_cluster_fail(argv[0], error);
 }
 
-const CmdClusterVerb cmd_cluster_replay = {
+const CmdVerb cmd_cluster_replay = {
     .name = "replay",
     .summary = "repeat the run of a timed cluster from its log",
     .synopsis = "FILE",

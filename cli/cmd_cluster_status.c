@@ -7,7 +7,7 @@
 /* The supervisor waits a second for monitors that do not answer. */
 #define ANSWER_MS 5000
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
     static const char *const words[] = {"status", NULL};
     gboolean is_json = FALSE;
@@ -15,12 +15,12 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
         {"json", 0, 0, G_OPTION_ARG_NONE, &is_json, "Print it as JSON", NULL},
         G_OPTION_ENTRY_NULL,
     };
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     g_autoptr(GString) text = g_string_new(NULL);
     CluClientMode mode = cmd_cluster_no_input;
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, entries, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     mode.output = text;
@@ -34,7 +34,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
     return status;
 }
 
-const CmdClusterVerb cmd_cluster_status = {
+const CmdVerb cmd_cluster_status = {
     .name = "status",
     .summary = "show the state of hosts and links",
     .synopsis = "",

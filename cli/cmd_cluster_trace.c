@@ -3,13 +3,13 @@
 
 #include "cmd_cluster_common.h"
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     g_autofree char *path = NULL;
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, NULL, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, NULL, &args, &status)) {
         return status;
     }
     path = strcmp(args.words[1], "off") == 0
@@ -21,7 +21,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
         &cmd_cluster_no_input);
 }
 
-const CmdClusterVerb cmd_cluster_trace = {
+const CmdVerb cmd_cluster_trace = {
     .name = "trace",
     .summary = "record what crosses a link",
     .synopsis = "LINK FILE|off",

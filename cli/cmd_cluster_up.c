@@ -34,13 +34,8 @@ typedef struct Up {
 
 static void up_clear(Up *up)
 {
-    g_strfreev(up->sets);
-    g_free(up->name);
-    g_free(up->log);
     g_free(up->log_path);
-    g_free(up->steps);
     g_free(up->steps_path);
-    g_free(up->slice);
     g_free(up->instructions);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Up, up_clear)
@@ -73,8 +68,8 @@ static bool parse_pace(const char *verb, Up *up, int *ret_status)
     return true;
 }
 
-static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
-                  CmdClusterArgs *ret_args, int *ret_status)
+static bool parse(const CmdVerb *verb, int argc, char **argv, Up *up,
+                  CmdArgs *ret_args, int *ret_status)
 {
     const GOptionEntry entries[] = {
         {"set", 's', 0, G_OPTION_ARG_STRING_ARRAY, &up->sets,
@@ -114,7 +109,7 @@ static bool parse(const CmdClusterVerb *verb, int argc, char **argv, Up *up,
         G_OPTION_ENTRY_NULL,
     };
 
-    if (!cmd_cluster_parse(verb, argc, argv, entries, ret_args, ret_status)) {
+    if (!cmd_parse(verb, argc, argv, entries, ret_args, ret_status)) {
         return false;
     }
     if (up->timeout_s == 0) {
@@ -239,10 +234,10 @@ static int run_started(const char *verb, CluClient *client, const char *dir,
     return cmd_cluster_finish(verb, status, error);
 }
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
     g_auto(Up) up = {.spins = -1};
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     g_autoptr(GPtrArray) changes = NULL;
     g_autoptr(TopoDescription) description = NULL;
     g_autoptr(TopoErrors) errors = topo_errors_new();
@@ -293,7 +288,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
                   : cmd_cluster_fail(argv[0], error);
 }
 
-const CmdClusterVerb cmd_cluster_up = {
+const CmdVerb cmd_cluster_up = {
     .name = "up",
     .summary = "boot the hosts of a description, and join them",
     .synopsis = "FILE",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd_cluster_common.h"
 
-static int run(const CmdClusterVerb *verb, int argc, char **argv)
+static int run(const CmdVerb *verb, int argc, char **argv)
 {
     int timeout_s = 60;
     const GOptionEntry entries[] = {
@@ -9,11 +9,11 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
          "Fail after this many seconds (60)", "S"},
         G_OPTION_ENTRY_NULL,
     };
-    g_auto(CmdClusterArgs) args = {.cluster = NULL};
+    g_auto(CmdArgs) args = {.words = NULL};
     g_autofree char *seconds = NULL;
     int status;
 
-    if (!cmd_cluster_parse(verb, argc, argv, entries, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     seconds = g_strdup_printf("%d", timeout_s);
@@ -23,7 +23,7 @@ static int run(const CmdClusterVerb *verb, int argc, char **argv)
         &cmd_cluster_no_input);
 }
 
-const CmdClusterVerb cmd_cluster_wait = {
+const CmdVerb cmd_cluster_wait = {
     .name = "wait",
     .summary = "wait until hosts and links are up",
     .synopsis = "[HOST]",

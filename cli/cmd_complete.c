@@ -11,7 +11,8 @@
 
 /* The words on a command line whose last one is to be completed. */
 typedef struct Line {
-    const CmdForm *form;
+    const CmdVerb *verb;
+    const GOptionEntry *entries;
     unsigned count; /* words before the last one */
     char **words;
     const char *begun; /* the last word */
@@ -24,12 +25,13 @@ void cmd_complete_offer(const char *begun, const char *word, const char *why)
     }
 }
 
-static const GOptionEntry *find_option(const CmdForm *form, const char *word)
+static const GOptionEntry *find_option(const GOptionEntry *entries,
+                                       const char *word)
 {
     if (word[0] != '-' || word[1] == '\0') {
         return NULL;
     }
-    for (const GOptionEntry *entry = form->entries; entry->long_name; entry++) {
+    for (const GOptionEntry *entry = entries; entry->long_name; entry++) {
         if ((word[1] == '-' && strcmp(word + 2, entry->long_name) == 0) ||
             (word[1] == entry->short_name && word[2] == '\0')) {
             return entry;
@@ -40,9 +42,10 @@ static const GOptionEntry *find_option(const CmdForm *form, const char *word)
 
 /* Returns the option whose value is the word behind @word; NULL if there is
  * none. */
-static const GOptionEntry *takes_value(const CmdForm *form, const char *word)
+static const GOptionEntry *takes_value(const GOptionEntry *entries,
+                                       const char *word)
 {
-    const GOptionEntry *entry = find_option(form, word);
+    const GOptionEntry *entry = find_option(entries, word);
 
     return entry && entry->arg != G_OPTION_ARG_NONE ? entry : NULL;
 }
@@ -54,7 +57,7 @@ static GPtrArray *plain_words(const Line *line)
     GPtrArray *words = g_ptr_array_new();
 
     for (unsigned i = 0; i < line->count; i++) {
-        if (takes_value(line->form, line->words[i])) {
+        if (takes_value(line->entries, line->words[i])) {
             i++;
         } else if (line->words[i][0] != '-') {
             g_ptr_array_add(words, line->words[i]);
@@ -113,7 +116,7 @@ static void offer_clusters(const char *begun)
 static const char *chosen_cluster(const Line *line)
 {
     for (unsigned i = 0; i + 1 < line->count; i++) {
-        const GOptionEntry *entry = find_option(line->form, line->words[i]);
+        const GOptionEntry *entry = find_option(line->entries, line->words[i]);
 
         if (entry && strcmp(entry->long_name, "cluster") == 0) {
             return line->words[i + 1];
@@ -244,7 +247,7 @@ static void offer_word(const Line *line, const char *token)
 /* Offers what the synopsis has at the place of the last word. */
 static void offer_by_synopsis(const Line *line)
 {
-    g_autofree char *synopsis = g_strdup(line->form->synopsis);
+    g_autofree char *synopsis = g_strdup(line->verb->synopsis);
     g_autoptr(GPtrArray) words = plain_words(line);
     g_auto(GStrv) tokens = NULL;
     unsigned last;
@@ -272,8 +275,7 @@ static void offer_by_synopsis(const Line *line)
 
 static void offer_options(const Line *line)
 {
-    for (const GOptionEntry *entry = line->form->entries; entry->long_name;
-         entry++) {
+    for (const GOptionEntry *entry = line->entries; entry->long_name; entry++) {
         bool has_value = entry->arg != G_OPTION_ARG_NONE;
         g_autofree char *word =
             g_strconcat("--", entry->long_name, has_value ? "=" : "", NULL);
@@ -283,13 +285,14 @@ static void offer_options(const Line *line)
     cmd_complete_offer(line->begun, "--help", "Show this help");
 }
 
-void cmd_complete(const CmdForm *form, int count, char **words)
+void cmd_complete(const CmdVerb *verb, const GOptionEntry *entries, int count,
+                  char **words)
 {
-    Line line = {form, count > 0 ? count - 1 : 0, words,
+    Line line = {verb, entries, count > 0 ? count - 1 : 0, words,
                  count > 0 ? words[count - 1] : ""};
     const char *equals = strchr(line.begun, '=');
     const GOptionEntry *entry =
-        line.count > 0 ? takes_value(form, words[line.count - 1]) : NULL;
+        line.count > 0 ? takes_value(entries, words[line.count - 1]) : NULL;
 
     if (entry) {
         offer_value(&line, entry, line.begun);
@@ -297,7 +300,7 @@ void cmd_complete(const CmdForm *form, int count, char **words)
         g_autofree char *name =
             g_strndup(line.begun, (size_t)(equals - line.begun));
 
-        entry = takes_value(form, name);
+        entry = takes_value(entries, name);
         if (entry) {
             offer_value(&line, entry, equals + 1);
         }

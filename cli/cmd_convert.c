@@ -30,15 +30,6 @@ typedef struct Options {
     char *output;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_strfreev(options->sets);
-    g_free(options->host);
-    g_free(options->format);
-    g_free(options->output);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 /* Returns the host that the options name, or the only one. Reports it if there
  * is none. */
 static const TopoHost *find_host(const Options *options,
@@ -93,9 +84,9 @@ static int export_host(const Options *options, const ExpFabric *fabric,
     return CMD_OK;
 }
 
-int cmd_convert(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"to", 0, 0, G_OPTION_ARG_STRING, &options.format,
          "Format: nccl or hwloc", "FORMAT"},
@@ -106,15 +97,14 @@ int cmd_convert(int argc, char **argv)
         CMD_LOAD_SET(&options.sets),
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"SCENARIO", 1, 1};
     g_autoptr(TopoDescription) description = NULL;
     g_autoptr(ExpFabric) fabric = NULL;
-    g_auto(GStrv) files = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     const TopoHost *host;
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (!options.format || (strcmp(options.format, "nccl") != 0 &&
@@ -122,7 +112,7 @@ int cmd_convert(int argc, char **argv)
         return cmd_usage("convert", "give --to nccl or --to hwloc");
     }
     description =
-        cmd_load_with("convert", files[0], options.sets, CMD_LOAD_ANY);
+        cmd_load_with("convert", args.words[0], options.sets, CMD_LOAD_ANY);
     host = description ? find_host(&options, description) : NULL;
     if (!host) {
         return CMD_USAGE;
@@ -134,3 +124,12 @@ int cmd_convert(int argc, char **argv)
     }
     return export_host(&options, fabric, host);
 }
+
+const CmdVerb cmd_convert = {.name = "convert",
+                             .summary =
+                                 "write a host's topology for NCCL or hwloc",
+                             .synopsis = "SCENARIO",
+                             .min_words = 1,
+                             .max_words = 1,
+                             .details = details,
+                             .run = run_verb};

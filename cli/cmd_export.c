@@ -25,7 +25,7 @@ static const char details[] =
     "Exit status: 0 written, 1 the file could not be written, 2 bad usage or\n"
     "input.";
 
-int cmd_export(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     g_autofree char *format = NULL, *output = NULL, *text = NULL;
     const GOptionEntry entries[] = {
@@ -35,18 +35,17 @@ int cmd_export(int argc, char **argv)
          "Write to FILE, not to standard output", "FILE"},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"RESULT...", 1, CMD_ANY_NUMBER};
-    g_auto(GStrv) files = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (!format) {
         return cmd_usage("export", "give a --format: " REP_EXPORT_FORMATS);
     }
-    text = rep_export(format, files, &error);
+    text = rep_export(format, args.words, &error);
     if (!text) {
         cmd_complain("export", error);
         return CMD_USAGE;
@@ -61,3 +60,12 @@ int cmd_export(int argc, char **argv)
     }
     return CMD_OK;
 }
+
+const CmdVerb cmd_export = {.name = "export",
+                            .summary =
+                                "write results in the format of another tool",
+                            .synopsis = "RESULT...",
+                            .min_words = 1,
+                            .max_words = CMD_ANY_NUMBER,
+                            .details = details,
+                            .run = run_verb};

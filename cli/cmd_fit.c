@@ -37,14 +37,6 @@ typedef struct Options {
     gboolean all;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_strfreev(options->params);
-    g_strfreev(options->rows);
-    g_strfreev(options->sets);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static void print_table(const char *heading, const Table *table)
 {
     printf("%s\n", heading);
@@ -132,9 +124,9 @@ static int fit_files(const Options *options, char **files)
     return CMD_OK;
 }
 
-int cmd_fit(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {.starts = 3, .threads = 1};
+    Options options = {.starts = 3, .threads = 1};
     const GOptionEntry entries[] = {
         {"param", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &options.params,
          "A number to fit, and its bounds; repeatable", "PATH=LOW..HIGH"},
@@ -149,11 +141,10 @@ int cmd_fit(int argc, char **argv)
         CMD_LOAD_SET(&options.sets),
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"SCENARIO...", 1, CMD_ANY_NUMBER};
-    g_auto(GStrv) files = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (!options.params) {
@@ -167,5 +158,13 @@ int cmd_fit(int argc, char **argv)
         return cmd_usage("fit", "--starts %d: it is 1 to %d", options.starts,
                          STARTS_MOST);
     }
-    return fit_files(&options, files);
+    return fit_files(&options, args.words);
 }
+
+const CmdVerb cmd_fit = {.name = "fit",
+                         .summary = "fit numbers of parts to published values",
+                         .synopsis = "SCENARIO...",
+                         .min_words = 1,
+                         .max_words = CMD_ANY_NUMBER,
+                         .details = details,
+                         .run = run_verb};

@@ -31,15 +31,6 @@ typedef struct Options {
     gboolean all;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_free(options->version);
-    g_free(options->time);
-    g_free(options->band);
-    g_free(options->plot);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static int add(const Options *options, char **args)
 {
     g_autoptr(GDateTime) now = g_date_time_new_now_utc();
@@ -116,9 +107,9 @@ static int show(const Options *options, const char *path)
     return worse > 0 ? CMD_DIFFERENT : CMD_OK;
 }
 
-int cmd_history(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"add", 'a', 0, G_OPTION_ARG_STRING, &options.version,
          "Append the results as this version", "VERSION"},
@@ -132,18 +123,26 @@ int cmd_history(int argc, char **argv)
          "Draw the trends to PREFIX.svg and PREFIX.png", "PREFIX"},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"HISTORY [RESULT...]", 1, CMD_ANY_NUMBER};
-    g_auto(GStrv) args = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (options.version) {
-        return add(&options, args);
+        return add(&options, args.words);
     }
-    if (args[1]) {
+    if (args.words[1]) {
         return cmd_usage("history", "results are given with --add VERSION");
     }
-    return show(&options, args[0]);
+    return show(&options, args.words[0]);
 }
+
+const CmdVerb cmd_history = {.name = "history",
+                             .summary =
+                                 "keep results by version, and find drifts",
+                             .synopsis = "HISTORY [RESULT...]",
+                             .min_words = 1,
+                             .max_words = CMD_ANY_NUMBER,
+                             .details = details,
+                             .run = run_verb};

@@ -13,15 +13,6 @@
 #include "fab_component.h"
 #include "topo_suggest.h"
 
-void cmd_hosts_clear(CmdHosts *options)
-{
-    g_strfreev(options->sets);
-    g_free(options->sysfs);
-    g_free(options->cluster);
-    g_free(options->ids);
-    g_free(options->host);
-}
-
 /* The address that the model's enumeration gave @device. */
 static TopoPciAddress enumerated(const TopoDevice *device, void *fabric)
 {
@@ -111,8 +102,8 @@ static const char sysfs_script[] =
 
 /* Copies the part of /sys of @host that an inventory needs to the folder @dir.
  * Returns false after a message. */
-static bool fetch_sysfs(const char *verb, const CmdClusterArgs *args,
-                        const char *host, const char *dir)
+static bool fetch_sysfs(const char *verb, const CmdArgs *args, const char *host,
+                        const char *dir)
 {
     g_autoptr(GString) archive = g_string_new(NULL);
     GError *error = NULL;
@@ -139,7 +130,7 @@ static void remove_folder(const char *dir)
 
 /* Adds @host of the cluster. Returns false after a message. */
 static bool add_live_host(const char *verb, const CmdHosts *options,
-                          const CmdClusterArgs *args, const char *host,
+                          const CmdArgs *args, const char *host,
                           Inventory *inventory)
 {
     GError *error = NULL;
@@ -174,7 +165,7 @@ static void no_such_host(const char *verb, const char *name, char **hosts)
 
 static Inventory *load_cluster(const char *verb, const CmdHosts *options)
 {
-    g_auto(CmdClusterArgs) args = {.cluster = g_strdup(options->cluster)};
+    const CmdArgs args = {.cluster = options->cluster};
     g_auto(GStrv) hosts = cmd_cluster_hosts(verb, &args);
     g_autoptr(Inventory) inventory = inv_new();
 

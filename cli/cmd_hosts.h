@@ -13,9 +13,6 @@ typedef struct CmdHosts {
     char *host;
 } CmdHosts;
 
-void cmd_hosts_clear(CmdHosts *options);
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(CmdHosts, cmd_hosts_clear)
-
 #define CMD_HOSTS_ENTRIES(options)                                             \
     {"sysfs",                                                                  \
      0,                                                                        \

@@ -31,13 +31,6 @@ typedef struct Options {
     char *output;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_free(options->host);
-    g_free(options->output);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 /* Returns whether @text is a name of a description. */
 static bool is_name(const char *text)
 {
@@ -59,9 +52,9 @@ static void print_report(const char *report)
     }
 }
 
-int cmd_import(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"host", 0, 0, G_OPTION_ARG_STRING, &options.host,
          "Name of the host (default: host)", "NAME"},
@@ -69,9 +62,8 @@ int cmd_import(int argc, char **argv)
          "Write the description to this file", "FILE"},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"DUMP", 1, 1};
     const char *host;
-    g_auto(GStrv) files = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     g_autofree char *text = NULL;
     g_autofree char *yaml = NULL;
     g_autofree char *report = NULL;
@@ -79,7 +71,7 @@ int cmd_import(int argc, char **argv)
     size_t length;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     host = options.host ? options.host : "host";
@@ -87,12 +79,12 @@ int cmd_import(int argc, char **argv)
         return cmd_usage("import",
                          "'%s' is no name; use letters, digits, _ and -", host);
     }
-    text = topo_file_text(files[0], &length, &error);
+    text = topo_file_text(args.words[0], &length, &error);
     if (!text) {
         cmd_complain("import", error);
         return CMD_USAGE;
     }
-    yaml = inv_import(files[0], text, length, host, NULL, &report, &error);
+    yaml = inv_import(args.words[0], text, length, host, NULL, &report, &error);
     if (!yaml || (options.output &&
                   !g_file_set_contents(options.output, yaml, -1, &error))) {
         cmd_complain("import", error);
@@ -104,3 +96,12 @@ int cmd_import(int argc, char **argv)
     print_report(report);
     return CMD_OK;
 }
+
+const CmdVerb cmd_import = {
+    .name = "import",
+    .summary = "make a description from lspci, hwloc, NCCL or nvidia-smi",
+    .synopsis = "DUMP",
+    .min_words = 1,
+    .max_words = 1,
+    .details = details,
+    .run = run_verb};

@@ -31,12 +31,6 @@ typedef struct Options {
     gboolean verbose;
 } Options;
 
-static void options_done(Options *options)
-{
-    cmd_hosts_clear(&options->hosts);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static void set_text(Table *table, unsigned row, unsigned column,
                      const char *text)
 {
@@ -148,9 +142,9 @@ static void print_json(const Options *options, const Inventory *inventory)
     puts(text);
 }
 
-int cmd_inventory(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"json", 'j', 0, G_OPTION_ARG_NONE, &options.json,
          "Print JSON: with --host or --sysfs an array of capabilities, else an "
@@ -163,15 +157,14 @@ int cmd_inventory(int argc, char **argv)
         CMD_HOSTS_ENTRIES(&options.hosts),
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"[FILE]", 0, 1};
     g_autoptr(Inventory) inventory = NULL;
-    g_auto(GStrv) files = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    inventory = cmd_hosts_load("inventory", &options.hosts, files[0]);
+    inventory = cmd_hosts_load("inventory", &options.hosts, args.words[0]);
     if (!inventory) {
         return CMD_USAGE;
     }
@@ -193,3 +186,12 @@ int cmd_inventory(int argc, char **argv)
     }
     return CMD_OK;
 }
+
+const CmdVerb cmd_inventory = {
+    .name = "inventory",
+    .summary = "list the devices of hosts as users select them",
+    .synopsis = "[FILE]",
+    .min_words = 0,
+    .max_words = 1,
+    .details = details,
+    .run = run_verb};

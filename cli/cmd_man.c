@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd_form.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -150,24 +149,31 @@ static void print_head(const char *page, const char *summary)
     puts(".SH SYNOPSIS");
 }
 
-void cmd_man_print(const char *verb, const char *summary, const CmdForm *form)
+/* The page of the verb @name, "" for the program; to be freed. */
+static char *page_name(const char *name)
+{
+    return g_strdelimit(g_strconcat("farside", *name ? "-" : "", name, NULL),
+                        " ", '-');
+}
+
+void cmd_man_print(const char *name, const CmdVerb *verb,
+                   const GOptionEntry *entries)
 {
     static const GOptionEntry help = {
         "help", 'h', 0, G_OPTION_ARG_NONE, NULL, "Show this help", NULL};
-    g_autofree char *name = g_strconcat("farside-", verb, NULL);
-    bool is_cluster = g_str_has_prefix(verb, "cluster ");
+    g_autofree char *page = page_name(name);
+    bool is_cluster = g_str_has_prefix(name, "cluster ");
 
-    g_strdelimit(name, " ", '-');
-    print_head(name, summary);
-    printf(".B farside %s\n[\\fIOPTION\\fR...]\n", verb);
-    if (*form->synopsis) {
-        print_line(form->synopsis);
+    print_head(page, verb->summary);
+    printf(".B farside %s\n[\\fIOPTION\\fR...]\n", name);
+    if (*verb->synopsis) {
+        print_line(verb->synopsis);
     }
-    if (form->details) {
-        print_details(form->details);
+    if (verb->details) {
+        print_details(verb->details);
     }
     puts(".SH OPTIONS");
-    for (const GOptionEntry *entry = form->entries; entry->long_name; entry++) {
+    for (const GOptionEntry *entry = entries; entry->long_name; entry++) {
         print_option(entry);
     }
     print_option(&help);
@@ -175,48 +181,18 @@ void cmd_man_print(const char *verb, const char *summary, const CmdForm *form)
            is_cluster ? ",\n.BR farside\\-cluster (1)" : "");
 }
 
-static void print_verbs(const char *program, const char *const *lines)
+void cmd_man_print_list(const char *name, const CmdVerb *verb)
 {
-    for (; *lines; lines++) {
-        g_auto(GStrv) parts = g_strsplit(*lines, "\t", 2);
+    g_autofree char *page = page_name(name);
 
-        printf(".TP\n.BR %s\\-%s (1)\n", program, parts[0]);
-        print_line(parts[1]);
+    print_head(page, verb->page_title ? verb->page_title : verb->summary);
+    puts(verb->page);
+    puts(".SH VERBS");
+    for (const CmdVerb *const *its = verb->verbs; *its; its++) {
+        fputs(".TP\n.BR ", stdout);
+        print_escaped(page);
+        printf("\\-%s (1)\n", (*its)->name);
+        print_line((*its)->summary);
     }
-}
-
-void cmd_man_print_program(const char *const *lines)
-{
-    print_head("farside", "a laboratory for PCIe fabrics joined by "
-                          "non-transparent bridges");
-    puts(".B farside\n\\fIVERB\\fR [\\fIOPTION\\fR...] \\fIARGUMENT\\fR...\n"
-         ".br\n.B farside \\-\\-help\n.br\n.B farside \\-\\-version\n"
-         ".SH DESCRIPTION\n"
-         "A YAML file describes hosts, NTB adapters, cables and devices.\n"
-         "Farside simulates them, or boots the hosts as virtual machines.\n"
-         "A scenario that came with Farside is found in any folder by its\n"
-         "name, such as paper/fig10/fig10.yaml.\n"
-         ".SH VERBS");
-    print_verbs("farside", lines);
-    puts(".SH EXIT STATUS\n0 if all is well, 1 if a comparison differs or a "
-         "run failed,\n2 on wrong usage or bad input.\n"
-         ".SH ENVIRONMENT\n"
-         ".TP\n.B FARSIDE_GUEST\n"
-         "Folder of the image that virtual machines boot.\n"
-         ".TP\n.B FARSIDE_QEMU_PLUGIN\n"
-         "The NTB device for QEMU, farside\\-qemu.so.");
-}
-
-void cmd_man_print_cluster(const char *const *lines)
-{
-    print_head("farside-cluster",
-               "run the hosts of a description as virtual machines");
-    puts(".B farside cluster\n\\fIVERB\\fR [\\fIOPTION\\fR...] "
-         "\\fIARGUMENT\\fR...\n.SH DESCRIPTION\n"
-         "Runs the hosts of a description as virtual machines, joined by\n"
-         "emulated NTBs. If several clusters run, option\n.B \\-c\n"
-         "\\fINAME\\fR of all verbs but up and list chooses one.\n"
-         ".SH VERBS");
-    print_verbs("farside\\-cluster", lines);
-    puts(".SH SEE ALSO\n.BR farside (1)");
+    puts(verb->page_end);
 }

@@ -17,27 +17,26 @@ static const char details[] =
     "Exit status: 0 written, 1 the file could not be written, 2 bad usage or\n"
     "files that do not make a whole.";
 
-int cmd_merge(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_autofree char *output = NULL;
+    char *output = NULL;
     const GOptionEntry entries[] = {
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output, "Write to FILE",
          "FILE"},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"SHARD...", 1, CMD_ANY_NUMBER};
-    g_auto(GStrv) files = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     g_autofree char *whole = NULL;
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (!output) {
         return cmd_usage("merge", "give the file to write: -o FILE");
     }
-    whole = rep_shard_merge(files, &error);
+    whole = rep_shard_merge(args.words, &error);
     if (!whole) {
         cmd_complain("merge", error);
         return CMD_USAGE;
@@ -47,6 +46,15 @@ int cmd_merge(int argc, char **argv)
         return CMD_DIFFERENT;
     }
     printf("%s: %zu bytes of %u shards\n", output, strlen(whole),
-           g_strv_length(files));
+           g_strv_length(args.words));
     return CMD_OK;
 }
+
+const CmdVerb cmd_merge = {
+    .name = "merge",
+    .summary = "join the results of runs that simulated a part each",
+    .synopsis = "SHARD...",
+    .min_words = 1,
+    .max_words = CMD_ANY_NUMBER,
+    .details = details,
+    .run = run_verb};

@@ -158,15 +158,6 @@ typedef struct Options {
     gboolean is_read;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_strfreev(options->sets);
-    g_free(options->via);
-    g_free(options->variant);
-    g_free(options->size);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static bool parse_target(const TopoDescription *description, const char *text,
                          TopoTarget *ret_target)
 {
@@ -238,9 +229,9 @@ static GPtrArray *variant_changes(const TopoDescription *description,
     return NULL;
 }
 
-int cmd_path(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"read", 'r', 0, G_OPTION_ARG_NONE, &options.is_read,
          "FROM reads from TO; without it, FROM writes", NULL},
@@ -253,23 +244,22 @@ int cmd_path(int argc, char **argv)
         CMD_LOAD_SET(&options.sets),
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"SCENARIO [FROM TO]", 1, 3};
     g_autoptr(GPtrArray) changes = NULL;
     g_autoptr(TopoDescription) description = NULL;
-    g_auto(GStrv) args = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    if (g_strv_length(args) == 2) {
+    if (g_strv_length(args.words) == 2) {
         return cmd_usage("path", "FROM is given without TO");
     }
     changes = cmd_changes("path", options.sets);
     if (!changes) {
         return CMD_USAGE;
     }
-    description = cmd_load("path", args[0], changes, CMD_LOAD_ANY);
+    description = cmd_load("path", args.words[0], changes, CMD_LOAD_ANY);
     if (description && options.variant) {
         GPtrArray *both =
             variant_changes(description, changes, options.variant);
@@ -278,12 +268,22 @@ int cmd_path(int argc, char **argv)
         changes = both;
         g_clear_pointer(&description, topo_description_free);
         if (changes) {
-            description = cmd_load("path", args[0], changes, CMD_LOAD_ANY);
+            description =
+                cmd_load("path", args.words[0], changes, CMD_LOAD_ANY);
         }
     }
     if (!description) {
         return CMD_USAGE;
     }
-    return args[1] ? print_between(&options, description, args)
-                   : print_flows(args[0], description);
+    return args.words[1] ? print_between(&options, description, args.words)
+                         : print_flows(args.words[0], description);
 }
+
+const CmdVerb cmd_path = {
+    .name = "path",
+    .summary = "show every element that a TLP crosses, with hops and times",
+    .synopsis = "SCENARIO [FROM TO]",
+    .min_words = 1,
+    .max_words = 3,
+    .details = details,
+    .run = run_verb};

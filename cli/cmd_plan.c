@@ -235,17 +235,6 @@ typedef struct Options {
     gboolean iommu_off;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_strfreev(options->sets);
-    g_strfreev(options->bars);
-    g_strfreev(options->dma);
-    g_free(options->window);
-    g_free(options->ram);
-    g_free(options->csv);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static bool parse_bytes(const char *option, const char *text,
                         uint64_t *ret_bytes)
 {
@@ -427,10 +416,10 @@ static int plan_scenario(const Options *options, const char *file, Table *table)
     return MAX(status, machines);
 }
 
-int cmd_plan(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options)
-        options = {.entries = 128, .reserved = 12, .nodes = 2, .borrowers = 1};
+    Options options = {
+        .entries = 128, .reserved = 12, .nodes = 2, .borrowers = 1};
     const GOptionEntry entries[] = {
         {"window", 'w', 0, G_OPTION_ARG_STRING, &options.window,
          "Prefetchable size of the adapter", "SIZE"},
@@ -458,19 +447,18 @@ int cmd_plan(int argc, char **argv)
         G_OPTION_ENTRY_NULL,
     };
     g_autoptr(Table) table = exp_lend_plan_table_new();
-    const CmdWords words = {"[SCENARIO]", 0, 1};
-    g_auto(GStrv) args = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    if (args[0] && options.window) {
+    if (args.words[0] && options.window) {
         return cmd_usage("plan", "give a scenario or --window, not both");
     }
-    status = args[0] ? plan_scenario(&options, args[0], table)
-                     : plan_options(&options, table);
+    status = args.words[0] ? plan_scenario(&options, args.words[0], table)
+                           : plan_options(&options, table);
     if (status != CMD_USAGE && options.csv &&
         !table_write(table, options.csv, &error)) {
         cmd_complain("plan", error);
@@ -478,3 +466,12 @@ int cmd_plan(int argc, char **argv)
     }
     return status;
 }
+
+const CmdVerb cmd_plan = {
+    .name = "plan",
+    .summary = "compute an NTB's mapping entries and DMA windows",
+    .synopsis = "[SCENARIO]",
+    .min_words = 0,
+    .max_words = 1,
+    .details = details,
+    .run = run_verb};

@@ -39,15 +39,6 @@ typedef struct Options {
     RepRange ranges[2];
 } Options;
 
-static void options_done(Options *options)
-{
-    g_free(options->prefix);
-    g_free(options->title);
-    g_free(options->range_texts[0]);
-    g_free(options->range_texts[1]);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 /* Loads the scenario that the head of @table names, with the changes that the
  * run was given. */
 static TopoDescription *load(const Table *table, const char *file,
@@ -152,9 +143,9 @@ static int draw(const Options *options, const char *file, GError **error)
     return CMD_OK;
 }
 
-int cmd_plot(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.prefix,
          "Draw to PREFIX.svg and PREFIX.png (default: RESULT without .csv)",
@@ -177,12 +168,11 @@ int cmd_plot(int argc, char **argv)
          "Another title, or none", "TEXT"},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"RESULT", 1, 1};
-    g_auto(GStrv) args = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (options.width != 0 &&
@@ -213,13 +203,13 @@ int cmd_plot(int argc, char **argv)
                                  "name, such as figures/fig12");
     }
     if (!options.prefix) {
-        const char *end = g_str_has_suffix(args[0], ".csv")
-                              ? strrchr(args[0], '.')
-                              : args[0] + strlen(args[0]);
+        const char *end = g_str_has_suffix(args.words[0], ".csv")
+                              ? strrchr(args.words[0], '.')
+                              : args.words[0] + strlen(args.words[0]);
 
-        options.prefix = g_strndup(args[0], (gsize)(end - args[0]));
+        options.prefix = g_strndup(args.words[0], (gsize)(end - args.words[0]));
     }
-    status = draw(&options, args[0], &error);
+    status = draw(&options, args.words[0], &error);
     if (status != CMD_OK) {
         cmd_complain("plot", error);
         return status;
@@ -234,3 +224,11 @@ int cmd_plot(int argc, char **argv)
     putchar('\n');
     return CMD_OK;
 }
+
+const CmdVerb cmd_plot = {.name = "plot",
+                          .summary = "draw results again, without simulating",
+                          .synopsis = "RESULT",
+                          .min_words = 1,
+                          .max_words = 1,
+                          .details = details,
+                          .run = run_verb};

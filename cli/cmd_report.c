@@ -24,15 +24,6 @@ typedef struct Options {
     char **scenarios;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_free(options->page);
-    g_free(options->fidelity);
-    g_free(options->title);
-    g_strfreev(options->scenarios);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static bool write_text(const char *path, const char *text, GError **error)
 {
     if (text == NULL || !table_file_write(path, text, strlen(text), error)) {
@@ -74,9 +65,9 @@ static int make(const Options *options, const char *dir)
     return CMD_OK;
 }
 
-int cmd_report(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.page,
          "Write the page to FILE (HTML)", "FILE"},
@@ -89,16 +80,24 @@ int cmd_report(int argc, char **argv)
          "Heading of the page", "TEXT"},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"DIR", 1, 1};
-    g_auto(GStrv) args = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (options.page == NULL && options.fidelity == NULL) {
         return cmd_usage("report", "there is nothing to write; give "
                                    "-o FILE.html or --fidelity FILE.md");
     }
-    return make(&options, args[0]);
+    return make(&options, args.words[0]);
 }
+
+const CmdVerb cmd_report = {
+    .name = "report",
+    .summary = "make a page of results, or the list of fidelity",
+    .synopsis = "DIR",
+    .min_words = 1,
+    .max_words = 1,
+    .details = details,
+    .run = run_verb};

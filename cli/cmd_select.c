@@ -43,18 +43,6 @@ typedef struct Options {
     gboolean verbose;
 } Options;
 
-static void options_done(Options *options)
-{
-    cmd_hosts_clear(&options->hosts);
-    g_free(options->file);
-    g_free(options->device);
-    g_free(options->vendor);
-    g_free(options->fabric);
-    g_free(options->near);
-    g_free(options->goal);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 static void request_destroy(void *request)
 {
     topo_request_free(request);
@@ -193,9 +181,9 @@ static int run_near(const Options *options, const char *file)
                     requests ? requests->pdata[0] : NULL);
 }
 
-int cmd_select(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {.virtual_function = -1};
+    Options options = {.virtual_function = -1};
     const GOptionEntry entries[] = {
         {"device", 'd', 0, G_OPTION_ARG_STRING, &options.device,
          "Name of the device, as the inventory has it", "NAME"},
@@ -219,23 +207,22 @@ int cmd_select(int argc, char **argv)
         CMD_HOSTS_ENTRIES(&options.hosts),
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"[FILE]", 0, 1};
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autoptr(Inventory) inventory = NULL;
     g_autoptr(GPtrArray) requests = NULL;
-    g_auto(GStrv) files = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (options.near || options.goal) {
-        return run_near(&options, files[0]);
+        return run_near(&options, args.words[0]);
     }
     if (!check_options(&options)) {
         return CMD_USAGE;
     }
-    inventory = cmd_hosts_load("select", &options.hosts, files[0]);
+    inventory = cmd_hosts_load("select", &options.hosts, args.words[0]);
     if (!inventory) {
         return CMD_USAGE;
     }
@@ -247,3 +234,12 @@ int cmd_select(int argc, char **argv)
     }
     return select_all(&options, inventory, requests);
 }
+
+const CmdVerb cmd_select = {
+    .name = "select",
+    .summary = "find the function of each host that a request means",
+    .synopsis = "[FILE]",
+    .min_words = 0,
+    .max_words = 1,
+    .details = details,
+    .run = run_verb};

@@ -30,13 +30,6 @@ typedef struct Options {
     gboolean of_model;
 } Options;
 
-static void options_done(Options *options)
-{
-    g_strfreev(options->sets);
-    g_free(options->drawing);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
-
 /* Appends "network net, switch, 5us: a.nic port 0, b.nic port 0". */
 static void append_network(const TopoDescription *description,
                            const TopoNetwork *network, GString *text)
@@ -116,9 +109,9 @@ static bool draw(const Options *options, const TopoDescription *description,
     return rep_graph_write(dot->str, options->drawing, error);
 }
 
-int cmd_topo(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    g_auto(Options) options = {0};
+    Options options = {0};
     const GOptionEntry entries[] = {
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options.is_long,
          "Show the links, BARs and memory ranges of every function", NULL},
@@ -131,17 +124,17 @@ int cmd_topo(int argc, char **argv)
         CMD_LOAD_SET(&options.sets),
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"SCENARIO", 1, 1};
     g_autoptr(TopoDescription) description = NULL;
     g_autoptr(ExpFabric) fabric = NULL;
-    g_auto(GStrv) files = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     GError *error = NULL;
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &files, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    description = cmd_load_with("topo", files[0], options.sets, CMD_LOAD_ANY);
+    description =
+        cmd_load_with("topo", args.words[0], options.sets, CMD_LOAD_ANY);
     if (!description) {
         return CMD_USAGE;
     }
@@ -157,3 +150,12 @@ int cmd_topo(int argc, char **argv)
     }
     return CMD_OK;
 }
+
+const CmdVerb cmd_topo = {
+    .name = "topo",
+    .summary = "show the enumerated tree as text or as a drawing",
+    .synopsis = "SCENARIO",
+    .min_words = 1,
+    .max_words = 1,
+    .details = details,
+    .run = run_verb};

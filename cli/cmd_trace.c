@@ -59,16 +59,6 @@ typedef struct Options {
 
 static void options_done(Options *options)
 {
-    g_free(options->link);
-    g_free(options->kinds);
-    g_free(options->from);
-    g_free(options->to);
-    g_free(options->csv);
-    g_free(options->timeline);
-    g_free(options->model);
-    g_strfreev(options->ftraces);
-    g_free(options->names);
-    g_free(options->snaplen);
     trc_filter_clear(&options->filter);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Options, options_done)
@@ -251,7 +241,7 @@ static int read_and_show(Options *options, char **paths)
     return MAX(status, tell_of_losses(files, paths));
 }
 
-int cmd_trace(int argc, char **argv)
+static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     g_auto(Options) options = {0};
     const GOptionEntry entries[] = {
@@ -284,11 +274,10 @@ int cmd_trace(int argc, char **argv)
          "With --create: keep at most this much of a packet", "SIZE"},
         G_OPTION_ENTRY_NULL,
     };
-    const CmdWords words = {"FILE...", 1, CMD_ANY_NUMBER};
-    g_auto(GStrv) paths = NULL;
+    g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    if (!cmd_parse(argc, argv, entries, &words, details, &paths, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (options.timeline == NULL &&
@@ -296,8 +285,17 @@ int cmd_trace(int argc, char **argv)
         return cmd_usage("trace", "--model and --ftrace need --timeline");
     }
     if (options.timeline != NULL) {
-        return write_timeline(&options, paths);
+        return write_timeline(&options, args.words);
     }
-    return options.is_create ? create(&options, paths)
-                             : read_and_show(&options, paths);
+    return options.is_create ? create(&options, args.words)
+                             : read_and_show(&options, args.words);
 }
+
+const CmdVerb cmd_trace = {
+    .name = "trace",
+    .summary = "print the packets on the links of emulated hosts",
+    .synopsis = "FILE...",
+    .min_words = 1,
+    .max_words = CMD_ANY_NUMBER,
+    .details = details,
+    .run = run_verb};

@@ -259,8 +259,7 @@ static bool open_session(Session *session, const char *word, GError **error)
 
     session->program = g_file_read_link("/proc/self/exe", NULL);
     session->invariants =
-        home ? g_build_filename(home->data, "cluster", "explore",
-                                "invariants.sh", NULL)
+        home ? g_build_filename(home->data, "explore", "invariants.sh", NULL)
              : g_strdup("");
     if (!find_script(session, error)) {
         return false;

@@ -130,7 +130,7 @@ static char *make_image(const TopoVm *vm, const TopoHome *home,
     int status;
 
     g_ptr_array_add(
-        argv, g_build_filename(home->data, "cluster", "guest", "build", NULL));
+        argv, g_build_filename(home->data, "host", "guest", "build", NULL));
     add_lending(home, argv);
     if (!add_wishes(vm, argv, error)) {
         return NULL;
@@ -183,7 +183,7 @@ static char *find_image(const TopoVm *vm, const TopoHome *home,
         if (!g_file_test(initrd, G_FILE_TEST_EXISTS)) {
             g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
                         "image: %s has no initramfs; name a folder that "
-                        "cluster/guest/build has made",
+                        "host/guest/build has made",
                         vm->image);
             return NULL;
         }

@@ -9,6 +9,7 @@
 #include "clu_error.h"
 #include "clu_share.h"
 #include "clu_supervisor.h"
+#include "clu_timed_requests.h"
 
 /* Chooses KVM or TCG for each host. */
 static bool choose_accel(const CluPlan *plan, bool is_timed, bool *is_kvm,
@@ -157,6 +158,7 @@ CluClient *img_start(const CluPlan *plan, const char *name,
     g_autofree bool *is_kvm = g_new0(bool, plan->hosts->len);
     g_autofree char *path = clu_dir_find(name);
     CluClusterSetup setup = {.is_kvm = is_kvm,
+                             .requests = clu_timed_requests,
                              .boot_ms = start->boot_ms,
                              .silence_ms = start->silence_ms};
     ImgFiles *files;

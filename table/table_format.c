@@ -139,6 +139,13 @@ static void append_markdown(GString *out, const char *text)
     g_string_append(out, " |");
 }
 
+void table_format_append(GString *text, const Table *table)
+{
+    g_autofree char *formatted = table_format(table);
+
+    g_string_append(text, formatted);
+}
+
 char *table_format_markdown(const Table *table)
 {
     GString *out = g_string_new("|");

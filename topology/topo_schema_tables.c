@@ -115,7 +115,7 @@ static const TopoKey vm_keys[] = {
     MAY("files", REFS, NULL,
         "files to add: FILE, or FILE:PATH with the path in the guest"),
     MAY("image", TEXT, NULL,
-        "folder of an image that `cluster/guest/build` made, in place of "
+        "folder of an image that `host/guest/build` made, in place of "
         "the keys above"),
     MAY("share", TEXT, NULL,
         "a folder of this machine that the guest has at `/mnt/share`"),

@@ -26,4 +26,8 @@ RepBounds *rep_bounds_new(const RepResult *result, GError **error);
 void rep_bounds_free(RepBounds *bounds);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RepBounds, rep_bounds_free)
 
+/* Appends the errors of published values with their bounds. False and @error if
+ * none has a bound, or if one is outside. */
+bool rep_bounds_append(GString *text, const RepResult *result, GError **error);
+
 #endif

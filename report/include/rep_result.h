@@ -16,6 +16,20 @@ typedef struct RepResult {
     const Table *measured;  /* nullable */
 } RepResult;
 
+/*
+ * Reads the published and the measured values of @description, each NULL if it
+ * has none, before a simulation: that may take an hour, and a mistake in a CSV
+ * file should be reported at once. The published ones are needed if results are
+ * to be judged by their bounds. False and @error.
+ */
+bool rep_result_read(const TopoDescription *description, bool needs_bounds,
+                     Table **ret_published, Table **ret_measured,
+                     GError **error);
+
+/* Appends rep_result_text() and the errors against published and measured
+ * values. */
+bool rep_result_append(GString *text, const RepResult *result, GError **error);
+
 /* Returns the results for a terminal: a heading and a table with a row for each
  * x and a column for each curve. With panels, each has its own table. The
  * caller frees it. */
@@ -36,6 +50,10 @@ Table *rep_result_measured(const RepResult *result, GError **error);
  * variants and axes suffice. The plot is optional. */
 void rep_result_check_plot(const TopoDescription *description,
                            const Table *points, TopoErrors *errors);
+
+/* The same, with one error. */
+bool rep_result_can_draw(const TopoDescription *description,
+                         const Table *points, GError **error);
 
 /* The look of a drawing. */
 typedef struct RepLook {

@@ -8,6 +8,9 @@
  * numbers to the right, without head lines. The caller frees it. */
 char *table_format(const Table *table);
 
+/* Appends table_format() to @text. */
+void table_format_append(GString *text, const Table *table);
+
 /* Returns the table as Markdown. The caller frees it. */
 char *table_format_markdown(const Table *table);
 

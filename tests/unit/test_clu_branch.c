@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "clu_branch.h"
+#include "clu_copy.h"
 #include "clu_fork.h"
 #include "clu_process.h"
 #include "../suite.h"
@@ -178,7 +179,7 @@ START_TEST(a_copy_has_the_bytes_and_the_holes)
     ck_assert_int_eq(ftruncate(fd, FILE_BYTES), 0);
     ck_assert_int_eq(pwrite(fd, "here", 4, FILE_BYTES / 2), 4);
     ck_assert_int_eq(lseek(fd, 17, SEEK_SET), 17);
-    copy = clu_branch_copy(fd, NULL, &error);
+    copy = clu_copy(fd, NULL, &error);
     ck_assert_int_ge(copy, 0);
     ck_assert_int_eq(lseek(fd, 0, SEEK_CUR), 17);
     ck_assert_int_eq(fstat(copy, &st), 0);
@@ -191,7 +192,7 @@ START_TEST(a_copy_has_the_bytes_and_the_holes)
     ck_assert_int_eq(pread(fd, bytes, 5, FILE_BYTES / 2), 5);
     ck_assert_mem_eq(bytes, "here\0", 5);
     close(copy);
-    ck_assert_int_eq(clu_branch_copy(fd, "/nowhere/at/all", &error), -1);
+    ck_assert_int_eq(clu_copy(fd, "/nowhere/at/all", &error), -1);
     ck_assert_ptr_nonnull(strstr(error->message, "/nowhere/at/all"));
     g_error_free(error);
     fclose(file);
