@@ -14,7 +14,7 @@
 #include <string.h>
 #include <glib.h>
 #include <gmodule.h>
-#include "qemu/qemu-plugin.h"
+#include "plugin.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 
