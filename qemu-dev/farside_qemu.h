@@ -9,6 +9,12 @@
 #ifndef FARSIDE_QEMU_H
 #define FARSIDE_QEMU_H
 
+#define FARSIDE_HAS(header) __has_include(header)
+#define FARSIDE_QEMU(major, minor)         \
+    (QEMU_VERSION_MAJOR > (major) ||       \
+     (QEMU_VERSION_MAJOR == (major) &&     \
+      QEMU_VERSION_MINOR >= (minor)))
+
 #include "qemu/main-loop.h"
 #include "hw/core/cpu.h"
 #include "hw/pci/pci.h"
@@ -16,11 +22,11 @@
 #include "hw/pci/pcie.h"
 #include "hw/pci/pcie_sriov.h"
 /* New in 8.0 */
-#if __has_include("hw/pci/pci_device.h")
+#if FARSIDE_HAS("hw/pci/pci_device.h")
 #include "hw/pci/pci_device.h"
 #endif
 /* 10.0: sysemu/ is system/ */
-#if __has_include("system/system.h")
+#if FARSIDE_HAS("system/system.h")
 #include "system/reset.h"
 #include "system/system.h"
 #include "system/tcg.h"
@@ -30,7 +36,7 @@
 #include "sysemu/tcg.h"
 #endif
 /* Moved in 10.1 */
-#if __has_include("system/memory.h")
+#if FARSIDE_HAS("system/memory.h")
 #include "system/address-spaces.h"
 #include "system/memory.h"
 #else
@@ -38,31 +44,26 @@
 #include "exec/memory.h"
 #endif
 /* New in 10.0, 10.2 and 11.0: parts of other headers */
-#if __has_include("exec/cputlb.h")
+#if FARSIDE_HAS("exec/cputlb.h")
 #include "exec/cputlb.h"
 #endif
-#if __has_include("system/physmem.h")
+#if FARSIDE_HAS("system/physmem.h")
 #include "system/physmem.h"
 #endif
-#if __has_include("system/ramblock.h")
+#if FARSIDE_HAS("system/ramblock.h")
 #include "system/ramblock.h"
 #endif
 /* Moved in 11.0 */
-#if __has_include("qemu/aio.h")
+#if FARSIDE_HAS("qemu/aio.h")
 #include "qemu/aio.h"
 #else
 #include "block/aio.h"
 #endif
-#if __has_include("hw/core/qdev-properties.h")
+#if FARSIDE_HAS("hw/core/qdev-properties.h")
 #include "hw/core/qdev-properties.h"
 #else
 #include "hw/qdev-properties.h"
 #endif
-
-#define FARSIDE_QEMU(major, minor)         \
-    (QEMU_VERSION_MAJOR > (major) ||       \
-     (QEMU_VERSION_MAJOR == (major) &&     \
-      QEMU_VERSION_MINOR >= (minor)))
 
 /* Types */
 

@@ -47,7 +47,7 @@ static const struct {
     {TYPE_CHARDEV_SOCKET, sizeof(SocketChardev), sizeof(ChardevClass)},
 };
 
-/* Where a type has its sizes, in words. 0: not found */
+/* The places of the sizes in a type, in words. 0: not found */
 typedef struct {
     unsigned object;
     unsigned class;

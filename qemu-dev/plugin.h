@@ -3,7 +3,9 @@
 #ifndef PLUGIN_H
 #define PLUGIN_H
 
-#if __has_include("plugins/qemu-plugin.h")
+#define FARSIDE_HAS(header) __has_include(header)
+
+#if FARSIDE_HAS("plugins/qemu-plugin.h")
 #include "plugins/qemu-plugin.h"
 #else
 #include "qemu/qemu-plugin.h"

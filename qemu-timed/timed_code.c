@@ -2,7 +2,7 @@
 #include "timed_code.h"
 #include <string.h>
 
-#if !defined(__x86_64__)
+#ifndef HOST_X86_64
 #error "qemu-timed/timed_code.c knows the code of x86-64 only"
 #endif
 

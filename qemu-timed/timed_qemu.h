@@ -20,7 +20,7 @@
 #include "plugin.h"
 
 /* 10.0: sysemu/ is system/, and the header of timers is public */
-#if __has_include("system/system.h")
+#if FARSIDE_HAS("system/system.h")
 #include "system/block-backend.h"
 #include "system/cpu-timers.h"
 #include "system/cpu-timers-internal.h"
@@ -37,19 +37,19 @@
 #include "timers-state.h" /* as qemu-dev/headers names it */
 #endif
 /* Moved in 10.0 and 10.1 */
-#if __has_include("accel/accel-cpu-ops.h")
+#if FARSIDE_HAS("accel/accel-cpu-ops.h")
 #include "accel/accel-cpu-ops.h"
-#elif __has_include("system/accel-ops.h")
+#elif FARSIDE_HAS("system/accel-ops.h")
 #include "system/accel-ops.h"
 #endif
 /* Moved in 10.0 */
-#if __has_include("qobject/qdict.h")
+#if FARSIDE_HAS("qobject/qdict.h")
 #include "qobject/qdict.h"
 #else
 #include "qapi/qmp/qdict.h"
 #endif
 /* New in 10.0: a part of cpu-timers.h */
-#if __has_include("exec/icount.h")
+#if FARSIDE_HAS("exec/icount.h")
 #include "exec/icount.h"
 #endif
 
