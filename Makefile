@@ -1,22 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Shortcuts; meson does the build itself. Every target works on a fresh Debian
-# 12 with only make and git: it installs missing packages first.
+# 12 or 13 with only make and git: it installs missing packages first, whose names
+# are in install/packages.
 BUILD ?= build
 JOBS  ?= 2
-
-PACKAGES = gcc libc6-dev meson ninja-build pkg-config libglib2.0-dev \
-           libyaml-dev libjson-glib-dev libcminpack-dev check gnuplot-nox graphviz
-PACKAGES_QEMU = qemu-system-x86 dpkg-dev libfdt-dev libpixman-1-dev cpio
-PACKAGES_GUEST = linux-image-amd64 linux-headers-amd64 linux-source-6.1 \
-                 busybox-static kmod cpio bash diffutils binutils xz-utils \
-                 pci.ids
-PACKAGES_CLUSTER = $(PACKAGES_QEMU) $(PACKAGES_GUEST)
-PACKAGES_KDEBUG = $(PACKAGES_CLUSTER) flex bison bc patch libelf-dev \
-                  libssl-dev
-PACKAGES_FUZZ = clang libclang-rt-14-dev
-PACKAGES_DEB = $(PACKAGES_QEMU) build-essential debhelper debootstrap dh-dkms \
-               dh-python lintian python3
-PACKAGES_STYLE = clang clang-format sparse perl git
 
 # $(call programs,NAMES): succeeds if all programs are installed. The loop is
 # there because dash's command -v takes one name.
@@ -26,10 +13,9 @@ programs = (for p in $(1); do command -v $$p >/dev/null || exit 1; done)
 HAVE = $(call programs,cc gcc meson ninja gnuplot dot pkg-config) && \
        pkg-config --exists glib-2.0 gio-2.0 json-glib-1.0 yaml-0.1 \
                             cminpack check
-HAVE_GUEST = ls /boot/vmlinuz-6.1.*-amd64 /usr/src/linux-source-6.1.tar.xz \
-             /usr/src/linux-headers-6.1.*-amd64 /bin/busybox >/dev/null 2>&1 && \
-             $(call programs,kmod cpio bash cmp readelf xz)
-HAVE_QEMU = $(call programs,qemu-system-x86_64 dpkg-source cpio) && \
+HAVE_GUEST = host/guest/build --check >/dev/null 2>&1
+HAVE_QEMU = $(call programs,qemu-system-x86_64 cpio) && \
+            { ! $(call programs,apt-get) || $(call programs,dpkg-source); } && \
             pkg-config --exists pixman-1 && [ -e /usr/include/libfdt.h ]
 HAVE_CLUSTER = $(HAVE_GUEST) && $(HAVE_QEMU)
 HAVE_KDEBUG = $(HAVE_CLUSTER) && \
@@ -42,18 +28,16 @@ HAVE_DEB = $(HAVE_QEMU) && \
            $(call programs,dh dh_dkms dh_python3 debootstrap lintian)
 HAVE_STYLE = $(call programs,clang clang-format sparse perl git)
 
-# $(call need,CONDITION,PACKAGES): installs the packages unless CONDITION holds.
+# $(call need,CONDITION,GROUPS): installs the groups' packages unless CONDITION holds.
 define need
-@{ $(1); } || $(MAKE) --no-print-directory deps DEPS='$(strip $(2))'
+@{ $(1); } || install/deps $(2)
 endef
 
 # Options of meson setup.
 SETUP =
 
-DEPS = $(PACKAGES)
-APT  = env DEBIAN_FRONTEND=noninteractive apt-get
-INSTALL = $(APT) install -y --no-install-recommends
-SUDO = $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
+# The groups that "make deps" installs.
+DEPS = program
 
 # A quick run of the same scenarios: make paper QUICK=1
 PAPER = $(wildcard scenarios/paper/*/*.yaml)
@@ -83,21 +67,13 @@ program: need-deps $(BUILD)/build.ninja
 	ninja -C $(BUILD) cli/farside
 
 need-deps:
-	$(call need,$(HAVE),$(PACKAGES))
+	$(call need,$(HAVE),program)
 
 $(BUILD)/build.ninja: | need-deps
 	meson setup $(BUILD) $(SETUP)
 
 deps:
-	@$(SUDO) true 2>/dev/null || { \
-	    echo "Missing packages, and no right to install them. As root, run:"; \
-	    echo "  apt-get install --no-install-recommends $(DEPS)"; \
-	    exit 1; \
-	} >&2
-	@# The first try fails if apt has no list of packages, or an old one.
-	@set -x; $(SUDO) $(INSTALL) $(DEPS) 2>/dev/null || { \
-	    $(SUDO) $(APT) update && $(SUDO) $(INSTALL) $(DEPS); \
-	}
+	install/deps $(DEPS)
 
 paper: program
 	$(BUILD)/cli/farside run $(PAPER) -o results/paper $(RUN_FLAGS)
@@ -114,10 +90,13 @@ fidelity: program
 	$(BUILD)/cli/farside report results/baseline \
 	    $(PAPER_BASELINE:%=--scenario %) --fidelity docs/reference/fidelity.md
 
-# In the gate a warning of Debian 12's compiler (gcc 12) is an error. Other
-# compilers may have warnings that are unknown here.
-GATE = -Dgate=true -Dwerror=$(if $(filter 12.%,$(shell \
-    $(CC) -dumpfullversion)),true,false)
+# In the gate a warning of a compiler that has been tried is an error: those of
+# Debian 12 and 13, and gcc 16. Others may have warnings that are unknown here.
+TRIED = gcc-12 gcc-14 gcc-16 clang-14 clang-19
+COMPILER = $(shell printf '__clang__ __clang_major__ __GNUC__\n' | $(CC) -E -P -x c - | \
+    awk 'NF == 3 && $$1 == 1 { print "clang-" $$2 } \
+         NF == 3 && $$1 != 1 { print "gcc-" $$3 }')
+GATE = -Dgate=true -Dwerror=$(if $(filter $(TRIED),$(COMPILER)),true,false)
 
 # Published measurements of other machines than the paper's. Fails if a value
 # with a bound is missed by more.
@@ -138,10 +117,10 @@ gate: need-deps $(BUILD)/build.ninja
 
 test: gate
 	@{ $(HAVE_STYLE); } || \
-	    $(MAKE) --no-print-directory deps DEPS='$(PACKAGES_STYLE)' || \
+	    install/deps style || \
 	    echo "Some checks of the style need what is not here: they are skipped."
 	@if { $(HAVE_CLUSTER); } || \
-	    $(MAKE) --no-print-directory deps DEPS='$(PACKAGES_CLUSTER)'; then \
+	    install/deps qemu guest; then \
 	    $(MAKE) --no-print-directory cluster; \
 	else \
 	    echo "No virtual machines here: what needs them is skipped."; \
@@ -155,16 +134,15 @@ test-sim: all
 
 # The workflows of docs/user/ci.md, step by step, each job on a clean Debian. Needs
 # root. "make test-ci JOBS_MOST=2" ends after two jobs; the next run goes on.
-PACKAGES_CI = debootstrap git python3-yaml
 test-ci: all
 	$(call need,$(call programs,debootstrap git) && \
-	    python3 -c 'import yaml' 2>/dev/null,$(PACKAGES_CI))
+	    python3 -c 'import yaml' 2>/dev/null,ci)
 	tests/ci/run $(BUILD) build-ci $(JOBS_MOST)
 
 # Sweeps that are killed ten times, and divided among the jobs of Slurm and of
 # GNU parallel.
 test-sweep: all
-	$(call need,$(call programs,sbatch munge parallel),slurm-wlm munge parallel)
+	$(call need,$(call programs,sbatch munge parallel),sweep)
 	tests/run $(BUILD) --suite sweep
 
 # The NTB device in QEMU, without a guest.
@@ -198,7 +176,7 @@ test-ring: cluster
 
 # Device Lending on a kernel that looks for faults; builds that kernel first.
 test-kdebug: devices
-	$(call need,$(HAVE_KDEBUG),$(PACKAGES_KDEBUG))
+	$(call need,$(HAVE_KDEBUG),qemu guest kdebug)
 	tests/kdebug/run $(BUILD) build-kdebug
 
 # All that "farside cluster" needs.
@@ -207,7 +185,7 @@ cluster: devices guest
 # The devices for the installed QEMU. Once its headers are there, -Dqemu=enabled
 # makes meson look for them again.
 devices: all
-	$(call need,$(HAVE_QEMU),$(PACKAGES_QEMU))
+	$(call need,$(HAVE_QEMU),qemu)
 	qemu-dev/headers build-qemu
 	@cmp -s build-qemu/VERSION $(BUILD)/QEMU-VERSION || { \
 	    meson setup --reconfigure $(BUILD) -Dqemu=enabled && \
@@ -223,22 +201,18 @@ GUEST_FILES = kmod/fgpu/fgpu kmod/lendctl/lendctl tests/lending/fuzz_ctl \
 GUEST_PARTS = --module-dir kmod $(GUEST_FILES:%=--add $(BUILD)/%) \
               $(foreach f,$(wildcard /usr/share/misc/pci.ids),--add $(f):$(f))
 guest: all
-	$(call need,$(HAVE_GUEST),$(PACKAGES_GUEST))
+	$(call need,$(HAVE_GUEST),guest)
 	host/guest/build build-guest $(GUEST_PARTS)
 
 # The same with Debian's Linux 6.12: make guest-6.12
-HAVE_612 = $(HAVE_GUEST) && ls /boot/vmlinuz-6.12.*-amd64 \
-               /usr/src/linux-source-6.12.tar.xz \
-               /usr/src/linux-headers-6.12.*-amd64 >/dev/null 2>&1
-PACKAGES_612 = $(PACKAGES_GUEST) linux-image-6.12-amd64 \
-               linux-headers-6.12-amd64 linux-source-6.12
+HAVE_612 = host/guest/build --check --kernel 6.12 >/dev/null 2>&1
 guest-6.12: all
-	$(call need,$(HAVE_612),$(PACKAGES_612))
+	$(call need,$(HAVE_612),guest guest-6.12)
 	host/guest/build build-$@ --kernel 6.12 $(GUEST_PARTS)
 
 # The same with a kernel that looks for faults: "kernel: debug" of a host.
 guest-debug: all
-	$(call need,$(HAVE_KDEBUG),$(PACKAGES_KDEBUG))
+	$(call need,$(HAVE_KDEBUG),qemu guest kdebug)
 	tests/kdebug/build build-kdebug
 	host/guest/build build-kdebug/guest --kernel build-kdebug/vmlinuz \
 	    --modules build-kdebug/linux $(GUEST_PARTS)
@@ -322,7 +296,7 @@ build-asan:
 # Each fuzzer for a minute with libFuzzer.
 FUZZ_SECONDS ?= 60
 fuzz: need-deps
-	$(call need,$(HAVE_FUZZ),$(PACKAGES_FUZZ))
+	$(call need,$(HAVE_FUZZ),fuzz)
 	[ -f build-fuzz/build.ninja ] || \
 	    CC=clang meson setup build-fuzz -Dfuzz=true -Db_lundef=false \
 	        -Db_sanitize=address,undefined -Dc_args=-fsanitize=fuzzer-no-link
@@ -347,7 +321,7 @@ fuzz-run: need-deps
 
 # A check that needs a build of the devices or the guest is skipped without it.
 check-style: all
-	$(call need,$(HAVE_STYLE),$(PACKAGES_STYLE))
+	$(call need,$(HAVE_STYLE),style)
 	tests/style $(BUILD)
 
 # Installs all that has been built: make install PREFIX=/usr/local DESTDIR=
@@ -359,7 +333,7 @@ install: all
 
 # The Debian packages in build-deb/.
 deb: devices
-	$(call need,$(HAVE_DEB),$(PACKAGES_DEB))
+	$(call need,$(HAVE_DEB),qemu deb)
 	install/deb build-deb
 
 # Installs the packages on a clean Debian and uses them there. Needs root.

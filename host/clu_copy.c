@@ -9,6 +9,24 @@
 
 #include "clu_error.h"
 
+/*
+ * Copies up to @size bytes at @at. Return: their number, or -1 and errno. The
+ * kernel copies them if both files are on one file system that can do it.
+ */
+static ssize_t copy_piece(int from, int to, off_t at, off_t size)
+{
+    off_t in = at, out = at;
+    ssize_t n = copy_file_range(from, &in, to, &out, (size_t)size, 0);
+    char bytes[1 << 16];
+
+    if (n >= 0 || (errno != EXDEV && errno != EINVAL && errno != ENOSYS &&
+                   errno != EOPNOTSUPP)) {
+        return n;
+    }
+    n = pread(from, bytes, MIN((size_t)size, sizeof(bytes)), at);
+    return n > 0 ? pwrite(to, bytes, (size_t)n, at) : n;
+}
+
 /* Copies the parts of the file that are no holes. */
 static bool copy_data(int from, int to, off_t size)
 {
@@ -21,13 +39,12 @@ static bool copy_data(int from, int to, off_t size)
         }
         end = lseek(from, begin, SEEK_HOLE);
         while (begin < end) {
-            off_t out = begin;
-            ssize_t n = copy_file_range(from, &begin, to, &out,
-                                        (size_t)(end - begin), 0);
+            ssize_t n = copy_piece(from, to, begin, end - begin);
 
             if (n <= 0) {
                 return false;
             }
+            begin += n;
         }
     }
     return true;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "qemu/osdep.h"
 #include "qemu/error-report.h"
-#include "hw/pci/pci_bus.h"
 #include "farside_config.h"
 #include "farside_contain.h"
+#include "farside_qemu.h"
 
 typedef struct {
     uint16_t id;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
-#include "block/aio.h"
 #include "block/block.h"
 #include "hw/pci/pci.h"
-#include "sysemu/reset.h"
 #include "farside_contain.h"
 #include "farside_drain.h"
+#include "farside_qemu.h"
 #include "farside_requester.h"
 
 /*
@@ -126,8 +125,8 @@ void farside_drain_controllers(void)
     DeviceClass *controller = class ? DEVICE_CLASS(class) : NULL;
 
     if (controller && !reset_controller) {
-        reset_controller = controller->reset;
-        controller->reset = drain_controller;
+        reset_controller = farside_qemu_get_reset(controller);
+        device_class_set_legacy_reset(controller, drain_controller);
         realize_controller = PCI_DEVICE_CLASS(class)->realize;
         PCI_DEVICE_CLASS(class)->realize = realize_and_watch;
         exit_controller = PCI_DEVICE_CLASS(class)->exit;

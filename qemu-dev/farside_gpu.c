@@ -13,11 +13,10 @@
 #include "qapi/error.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
-#include "hw/pci/pcie_sriov.h"
-#include "hw/qdev-properties.h"
 #include "migration/vmstate.h"
 #include "farside_gpu.h"
 #include "farside_gpu_queue.h"
+#include "farside_qemu.h"
 
 #define TYPE_FARSIDE_GPU "farside-gpu"
 OBJECT_DECLARE_SIMPLE_TYPE(FarsideGpu, FARSIDE_GPU)
@@ -139,7 +138,7 @@ static void farside_gpu_reset(DeviceState *dev)
     }
     pcie_cap_deverr_reset(PCI_DEVICE(s));
     if (s->vfs) {
-        pcie_sriov_pf_disable_vfs(PCI_DEVICE(s));
+        farside_qemu_reset_vfs(PCI_DEVICE(s));
     }
 }
 
@@ -188,16 +187,6 @@ static bool farside_gpu_init_memory(FarsideGpu *s, Error **errp)
     return true;
 }
 
-static void farside_gpu_add_bar(PCIDevice *pci, int bar, uint8_t type,
-                                MemoryRegion *mr)
-{
-    if (pci_is_vf(pci)) {
-        pcie_sriov_vf_register_bar(pci, bar, mr);
-    } else {
-        pci_register_bar(pci, bar, type, mr);
-    }
-}
-
 static void farside_gpu_add_bars(FarsideGpu *s)
 {
     PCIDevice *pci = PCI_DEVICE(s);
@@ -205,11 +194,11 @@ static void farside_gpu_add_bars(FarsideGpu *s)
     memory_region_init_io(&s->regs, OBJECT(s), &farside_gpu_ops, s,
                           "farside-gpu-regs", GPU_REGS_SIZE);
     memory_region_init(&s->msix, OBJECT(s), "farside-gpu-msix", MSIX_SIZE);
-    farside_gpu_add_bar(pci, GPU_BAR_REGS, TYPE_MEMORY_64, &s->regs);
-    farside_gpu_add_bar(pci, GPU_BAR_MEMORY,
-                        TYPE_MEMORY_64 | PCI_BASE_ADDRESS_MEM_PREFETCH,
-                        &s->memory);
-    farside_gpu_add_bar(pci, BAR_MSIX, TYPE_MEMORY_64, &s->msix);
+    farside_qemu_register_bar(pci, GPU_BAR_REGS, TYPE_MEMORY_64, &s->regs);
+    farside_qemu_register_bar(pci, GPU_BAR_MEMORY,
+                              TYPE_MEMORY_64 | PCI_BASE_ADDRESS_MEM_PREFETCH,
+                              &s->memory);
+    farside_qemu_register_bar(pci, BAR_MSIX, TYPE_MEMORY_64, &s->msix);
 }
 
 static bool farside_gpu_init_msix(FarsideGpu *s, Error **errp)
@@ -232,15 +221,19 @@ static bool farside_gpu_init_extended(FarsideGpu *s, Error **errp)
 {
     PCIDevice *pci = PCI_DEVICE(s);
 
-    pcie_ari_init(pci, CAP_ARI, 0);
+    farside_qemu_init_ari(pci, CAP_ARI);
     pcie_cap_deverr_init(pci); /* AER reports what Device Control enables */
     if (pcie_aer_init(pci, PCI_ERR_VER, CAP_AER, PCI_ERR_SIZEOF, errp) < 0) {
         return false;
     }
     pcie_dev_ser_num_init(pci, CAP_SERIAL, s->serial);
     if (s->vfs) {
-        pcie_sriov_pf_init(pci, CAP_SRIOV, TYPE_FARSIDE_GPU, GPU_DEVICE_ID,
-                           s->vfs, s->vfs, VF_OFFSET, VF_STRIDE);
+        if (!farside_qemu_init_vfs(pci, CAP_SRIOV, TYPE_FARSIDE_GPU,
+                                   GPU_DEVICE_ID, s->vfs, VF_OFFSET, VF_STRIDE,
+                                   errp)) {
+            pcie_aer_exit(pci);
+            return false;
+        }
         pcie_sriov_pf_init_vf_bar(pci, GPU_BAR_REGS, TYPE_MEMORY_64,
                                   GPU_REGS_SIZE);
         pcie_sriov_pf_init_vf_bar(
@@ -310,13 +303,12 @@ static void farside_gpu_finalize(Object *obj)
     farside_gpu_queues_free(FARSIDE_GPU(obj)->queues);
 }
 
-static Property farside_gpu_properties[] = {
+static const Property farside_gpu_properties[] = {
     DEFINE_PROP_SIZE("memory", FarsideGpu, memory_size, 16 * MiB),
     DEFINE_PROP_UINT64("serial", FarsideGpu, serial, 1),
     DEFINE_PROP_UINT8("vfs", FarsideGpu, vfs, VFS_MAX),
     DEFINE_PROP_UINT8("address-bits", FarsideGpu, address_bits,
                       GPU_ADDRESS_MAX),
-    DEFINE_PROP_END_OF_LIST(),
 };
 
 static const VMStateDescription farside_gpu_vmstate = {
@@ -324,7 +316,7 @@ static const VMStateDescription farside_gpu_vmstate = {
     .unmigratable = 1,
 };
 
-static void farside_gpu_class_init(ObjectClass *klass, void *data)
+static void farside_gpu_class_init(ObjectClass *klass, FarsideClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
     PCIDeviceClass *pc = PCI_DEVICE_CLASS(klass);
@@ -337,7 +329,7 @@ static void farside_gpu_class_init(ObjectClass *klass, void *data)
     pc->revision = 1;
     pc->class_id = CLASS_ACCELERATOR;
     dc->desc = "Farside accelerator";
-    dc->reset = farside_gpu_reset;
+    device_class_set_legacy_reset(dc, farside_gpu_reset);
     dc->vmsd = &farside_gpu_vmstate;
     device_class_set_props(dc, farside_gpu_properties);
     set_bit(DEVICE_CATEGORY_MISC, dc->categories);
@@ -350,7 +342,7 @@ static const TypeInfo farside_gpu_info = {
     .instance_finalize = farside_gpu_finalize,
     .class_init = farside_gpu_class_init,
     .interfaces =
-        (InterfaceInfo[]){
+        (FarsideInterface[]){
             {INTERFACE_PCIE_DEVICE},
             {},
         },

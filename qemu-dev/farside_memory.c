@@ -5,11 +5,10 @@
 #include "qemu/units.h"
 #include "qemu/log.h"
 #include "qapi/error.h"
-#include "exec/memory.h"
-#include "exec/address-spaces.h"
 #include "exec/cpu-common.h"
 #include "hw/core/cpu.h"
 #include "farside_memory.h"
+#include "farside_qemu.h"
 #include "farside_time.h"
 #include "farside_windows.h"
 

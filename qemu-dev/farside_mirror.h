@@ -12,7 +12,7 @@
 #ifndef FARSIDE_MIRROR_H
 #define FARSIDE_MIRROR_H
 
-#include "exec/memory.h"
+#include "farside_qemu.h"
 #include "wire/farside_wire.h"
 
 typedef struct FarsideMirror FarsideMirror;

@@ -17,12 +17,12 @@
 #include "qemu/units.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
-#include "hw/qdev-properties.h"
 #include "migration/vmstate.h"
 #include "farside_config.h"
 #include "farside_drain.h"
 #include "farside_ntb.h"
 #include "farside_origin.h"
+#include "farside_qemu.h"
 #include "farside_recorder.h"
 #include "farside_session.h"
 #include "farside_time.h"
@@ -364,7 +364,7 @@ static void farside_ntb_set_trace(Object *obj, const char *value, Error **errp)
     s->config.trace_path = g_strdup(value);
 }
 
-static Property farside_ntb_properties[] = {
+static const Property farside_ntb_properties[] = {
     DEFINE_PROP_STRING("link", FarsideNtb, config.link_path),
     DEFINE_PROP_BOOL("listen", FarsideNtb, config.listen, false),
     DEFINE_PROP_BOOL("check-requester", FarsideNtb, config.check_requester,
@@ -380,7 +380,6 @@ static Property farside_ntb_properties[] = {
     DEFINE_PROP_UINT32("completion-timeout", FarsideNtb, config.timeout_ms,
                        1000),
     DEFINE_PROP_UINT32("max-payload", FarsideNtb, config.max_payload, 256),
-    DEFINE_PROP_END_OF_LIST(),
 };
 
 static void farside_ntb_instance_init(Object *obj)
@@ -394,7 +393,7 @@ static const VMStateDescription farside_ntb_vmstate = {
     .unmigratable = 1,
 };
 
-static void farside_ntb_class_init(ObjectClass *klass, void *data)
+static void farside_ntb_class_init(ObjectClass *klass, FarsideClassData *data)
 {
     DeviceClass *dc = DEVICE_CLASS(klass);
     PCIDeviceClass *pc = PCI_DEVICE_CLASS(klass);
@@ -405,7 +404,7 @@ static void farside_ntb_class_init(ObjectClass *klass, void *data)
     pc->vendor_id = SWITCHTEC_VENDOR_ID;
     pc->class_id = PCI_CLASS_BRIDGE_OTHER;
     dc->desc = "PCIe non-transparent bridge (Switchtec)";
-    dc->reset = farside_ntb_reset;
+    device_class_set_legacy_reset(dc, farside_ntb_reset);
     dc->vmsd = &farside_ntb_vmstate;
     device_class_set_props(dc, farside_ntb_properties);
     set_bit(DEVICE_CATEGORY_BRIDGE, dc->categories);
@@ -441,7 +440,7 @@ static const TypeInfo farside_ntb_info = {
     .instance_finalize = farside_ntb_finalize,
     .class_init = farside_ntb_class_init,
     .interfaces =
-        (InterfaceInfo[]){
+        (FarsideInterface[]){
             {INTERFACE_PCIE_DEVICE},
             {},
         },

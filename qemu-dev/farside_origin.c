@@ -3,13 +3,11 @@
 #include "qemu/log.h"
 #include "qemu/queue.h"
 #include "qemu/rcu.h"
-#include "exec/address-spaces.h"
-#include "exec/memory.h"
 #include "hw/i386/intel_iommu.h"
 #include "hw/i386/x86-iommu.h"
-#include "hw/pci/pci_bus.h"
 #include "farside_config.h"
 #include "farside_origin.h"
+#include "farside_qemu.h"
 #include "farside_time.h"
 #include "farside_windows.h"
 
@@ -28,8 +26,7 @@
 /* The functions below one root bus, and the translation that they had before */
 typedef struct Root {
     PCIBus *bus;
-    PCIIOMMUFunc below;
-    void *opaque;
+    FarsideIommu below;
     QLIST_ENTRY(Root) next;
 } Root;
 
@@ -271,13 +268,10 @@ static bool is_ntb(PCIBus *bus, int devfn)
 static AddressSpace *origin_address_space(PCIBus *bus, void *opaque, int devfn)
 {
     Root *root = opaque;
-    AddressSpace *below = &address_space_memory;
+    AddressSpace *below = farside_qemu_ask_iommu(&root->below, bus, devfn);
     g_autofree char *name = NULL;
     Function *f;
 
-    if (root->below) {
-        below = root->below(bus, root->opaque, devfn);
-    }
     if (is_ntb(bus, devfn)) {
         return below;
     }
@@ -347,10 +341,9 @@ void farside_origin_watch(PCIDevice *pci)
     }
     root = g_new0(Root, 1);
     root->bus = bus;
-    root->below = bus->iommu_fn;
-    root->opaque = bus->iommu_opaque;
+    root->below = farside_qemu_get_iommu(bus);
     QLIST_INSERT_HEAD(&roots, root, next);
-    pci_setup_iommu(bus, origin_address_space, root);
+    farside_qemu_set_iommu(bus, origin_address_space, root);
 }
 
 static int origin_attrs_to_index(IOMMUMemoryRegion *iommu, MemTxAttrs attrs)
@@ -363,7 +356,7 @@ static int origin_num_indexes(IOMMUMemoryRegion *iommu)
     return 1;
 }
 
-static void origin_class_init(ObjectClass *klass, void *data)
+static void origin_class_init(ObjectClass *klass, FarsideClassData *data)
 {
     IOMMUMemoryRegionClass *imrc = IOMMU_MEMORY_REGION_CLASS(klass);
 
@@ -379,7 +372,7 @@ static const TypeInfo origin_info = {
     .class_init = origin_class_init,
 };
 
-static void function_class_init(ObjectClass *klass, void *data)
+static void function_class_init(ObjectClass *klass, FarsideClassData *data)
 {
     klass->unparent = function_unparent;
 }

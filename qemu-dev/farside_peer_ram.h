@@ -8,7 +8,7 @@
 #ifndef FARSIDE_PEER_RAM_H
 #define FARSIDE_PEER_RAM_H
 
-#include "exec/memory.h"
+#include "farside_qemu.h"
 #include "wire/farside_wire.h"
 
 typedef struct FarsidePeerRam FarsidePeerRam;

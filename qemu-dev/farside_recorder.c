@@ -2,7 +2,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/notify.h"
-#include "sysemu/sysemu.h"
+#include "farside_qemu.h"
 #include "farside_recorder.h"
 #include "farside_trace_file.h"
 #include "wire/farside_trace.h"

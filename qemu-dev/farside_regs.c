@@ -3,9 +3,9 @@
 #include "qemu/bswap.h"
 #include "qemu/log.h"
 #include "qemu/main-loop.h"
-#include "block/aio.h"
 #include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
+#include "farside_qemu.h"
 #include "farside_regs.h"
 
 /* The vector of all events; the driver finds it in the registers. */

@@ -10,9 +10,9 @@
 #ifndef FARSIDE_REGS_H
 #define FARSIDE_REGS_H
 
-#include "exec/memory.h"
 #include "farside_ctrl.h"
 #include "farside_peer.h"
+#include "farside_qemu.h"
 #include "farside_requester.h"
 
 typedef struct FarsideRegs FarsideRegs;

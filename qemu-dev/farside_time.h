@@ -9,8 +9,8 @@
 #ifndef FARSIDE_TIME_H
 #define FARSIDE_TIME_H
 
-#include "exec/memory.h"
 #include "qom/object.h"
+#include "farside_qemu.h"
 
 #define TYPE_FARSIDE_TIME "farside-time"
 

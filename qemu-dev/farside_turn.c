@@ -16,6 +16,7 @@
 #include "qemu/main-loop.h"
 #include "qemu/notify.h"
 #include "qemu/timer.h"
+#include "farside_qemu.h"
 #include "farside_time.h"
 #include "farside_turn.h"
 
@@ -44,9 +45,9 @@ void farside_turn_note(void)
 /* Others may take the lock now. Nothing is under way in this thread. */
 static void pause_turn(int64_t ns)
 {
-    qemu_mutex_unlock_iothread();
+    bql_unlock();
     g_usleep(ns / SCALE_US);
-    qemu_mutex_lock_iothread();
+    bql_lock();
 }
 
 /* The main loop is about to poll. */

@@ -5,6 +5,7 @@
 #include "qemu/timer.h"
 #include "hw/core/cpu.h"
 #include "farside_link.h"
+#include "farside_qemu.h"
 #include "farside_time.h"
 #include "farside_wait.h"
 
@@ -214,9 +215,9 @@ void farside_wait_yield(void)
     unsigned i;
 
     for (i = 0; i < YIELD_MAX && is_called && depth == 0; i++) {
-        qemu_mutex_unlock_iothread();
+        bql_unlock();
         g_usleep(YIELD_US);
-        qemu_mutex_lock_iothread();
+        bql_lock();
     }
 }
 

@@ -5,15 +5,14 @@
 #include "qemu/rcu.h"
 #include "qemu/timer.h"
 #include "qapi/error.h"
-#include "exec/address-spaces.h"
 #include "exec/cpu-common.h"
 #include "hw/core/cpu.h"
-#include "sysemu/tcg.h"
 #include "farside_contain.h"
 #include "farside_fetch.h"
 #include "farside_mirror.h"
 #include "farside_origin.h"
 #include "farside_peer_ram.h"
+#include "farside_qemu.h"
 #include "farside_time.h"
 #include "farside_turn.h"
 #include "farside_windows.h"
@@ -144,7 +143,7 @@ static void translate_mirrored(Window *w, const Map *map, uint64_t target,
                                IOMMUAccessFlags flag, IOMMUTLBEntry *entry)
 {
     FarsideWindows *s = w->windows;
-    bool is_locked = qemu_mutex_iothread_locked(), is_known = true;
+    bool is_locked = bql_locked(), is_known = true;
     IOMMUAccessFlags perm;
     uint64_t page;
 
@@ -498,7 +497,7 @@ void farside_windows_update(FarsideWindows *s)
      */
     if (tcg_enabled()) {
         CPU_FOREACH(cpu) {
-            tcg_flush_softmmu_tlb(cpu);
+            farside_qemu_flush_tlb(cpu);
         }
     }
 }
@@ -756,7 +755,7 @@ void farside_windows_free(FarsideWindows *s)
     g_free(s);
 }
 
-static void window_class_init(ObjectClass *klass, void *data)
+static void window_class_init(ObjectClass *klass, FarsideClassData *data)
 {
     IOMMUMemoryRegionClass *imrc = IOMMU_MEMORY_REGION_CLASS(klass);
 

@@ -209,8 +209,8 @@ void timed_steps_flush(void);
 /* timed_patch.c: functions of QEMU that have no hook. */
 
 /*
- * From now on calls of QEMU's @function, which has this name and at least 12
- * bytes of code, go to @replacement. Ends QEMU, after a message, on failure.
+ * From now on calls of QEMU's @function, which has this name, go to
+ * @replacement. Ends QEMU, after a message, if that cannot be.
  */
 void timed_patch(const char *name, void *function, const void *replacement);
 

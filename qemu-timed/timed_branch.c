@@ -15,10 +15,9 @@
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "qemu/rcu.h"
-#include "block/aio.h"
 #include "block/block_int.h"
-#include "block/thread-pool.h"
 #include "exec/cpu-common.h"
+#include "timed_qemu.h"
 #include "board/timed_control.h"
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -59,10 +58,7 @@ static void settle_images(void)
     while (is_image_busy()) {
         aio_poll(context, true);
     }
-    if (context->thread_pool) {
-        thread_pool_free(context->thread_pool);
-        context->thread_pool = NULL; /* QEMU makes a new one when it needs it */
-    }
+    timed_qemu_end_threads(context);
 }
 
 /* Memory */

@@ -2,8 +2,6 @@
 #include "timed.h"
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
-#include "block/aio.h"
-#include "sysemu/cpu-timers.h"
 #include "timed_qemu.h"
 
 #define PS_PER_NS 1000
@@ -23,7 +21,7 @@ static int64_t executed_ns(void)
 
 int64_t timed_clock_read(void)
 {
-    return executed_ns() + qatomic_read_i64(&timers_state.qemu_icount_bias);
+    return executed_ns() + qatomic_read(&timers_state.qemu_icount_bias);
 }
 
 /*
@@ -46,7 +44,7 @@ void timed_clock_advance(int64_t ns)
 {
     seqlock_write_lock(&timers_state.vm_clock_seqlock,
                        &timers_state.vm_clock_lock);
-    qatomic_set_i64(&timers_state.qemu_icount_bias,
+    qatomic_set(&timers_state.qemu_icount_bias,
                     timers_state.qemu_icount_bias + ns);
     seqlock_write_unlock(&timers_state.vm_clock_seqlock,
                          &timers_state.vm_clock_lock);

@@ -12,9 +12,7 @@
 #include "timed.h"
 #include "qemu/memalign.h"
 #include "qemu/rcu.h"
-#include "exec/memory.h"
-#include "sysemu/block-backend.h"
-#include "sysemu/dma.h"
+#include "timed_qemu.h"
 
 /*
  * The most bytes of all writes that are under way. They are asked for by up to
@@ -214,14 +212,8 @@ void timed_dma_post(TimedDma *dma, uint64_t begin, uint64_t end)
 
 /* Commands */
 
-static AioContext *context_of(BlockAIOCB *acb)
-{
-    return blk_get_aio_context(container_of(acb, TimedDma, common)->blk);
-}
-
 static const AIOCBInfo aiocb_info = {
     .aiocb_size = sizeof(TimedDma),
-    .get_aio_context = context_of,
 };
 
 static void done(void *opaque, int result)
@@ -306,8 +298,7 @@ static BlockAIOCB *read_drive(BlockBackend *blk, QEMUSGList *sg,
     TimedDma *dma;
 
     if (!is_ours(blk, sg, offset, true)) {
-        return dma_blk_io(blk_get_aio_context(blk), sg, offset, align,
-                          read_pages, blk, cb, opaque,
+        return dma_blk_io(sg, offset, align, read_pages, blk, cb, opaque,
                           DMA_DIRECTION_FROM_DEVICE);
     }
     dma = dma_new(blk, sg, cb, opaque);
@@ -322,8 +313,7 @@ static BlockAIOCB *write_drive(BlockBackend *blk, QEMUSGList *sg,
     TimedDma *dma;
 
     if (written + sg->size > WRITTEN_MAX || !is_ours(blk, sg, offset, false)) {
-        return dma_blk_io(blk_get_aio_context(blk), sg, offset, align,
-                          write_pages, blk, cb, opaque,
+        return dma_blk_io(sg, offset, align, write_pages, blk, cb, opaque,
                           DMA_DIRECTION_TO_DEVICE);
     }
     dma = dma_new(blk, sg, cb, opaque);

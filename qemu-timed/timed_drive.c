@@ -18,15 +18,12 @@
  */
 #include "timed.h"
 #include "qapi/error.h"
-#include "qapi/qmp/qdict.h"
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
-#include "block/aio.h"
 #include "block/block_int.h"
 #include "qemu/coroutine_int.h"
-#include "sysemu/block-backend.h"
-#include "sysemu/sysemu.h"
+#include "timed_qemu.h"
 
 #define FILTER    "farside-timed"
 #define PS_PER_NS 1000
@@ -270,6 +267,7 @@ static void coroutine_fn image_entry(void *opaque)
 {
     Request *r = opaque;
 
+    GRAPH_RDLOCK_GUARD();
     r->result = perform(r);
     r->is_done = true;
     wake(r);
@@ -601,10 +599,10 @@ static int coroutine_fn filter_pdiscard(BlockDriverState *bs, int64_t offset,
  */
 static void coroutine_fn let_flushes_in(BlockDriverState *bs)
 {
-    qemu_co_mutex_lock(&bs->reqs_lock);
+    timed_qemu_lock_requests(bs);
     bs->active_flush_req = false;
     qemu_co_queue_next(&bs->flush_queue);
-    qemu_co_mutex_unlock(&bs->reqs_lock);
+    timed_qemu_unlock_requests(bs);
 }
 
 static int coroutine_fn filter_flush(BlockDriverState *bs)
@@ -629,7 +627,7 @@ static void end_requests(Filter *f)
     }
 }
 
-static void coroutine_fn filter_drain_begin(BlockDriverState *bs)
+static void filter_drain_begin(BlockDriverState *bs)
 {
     Filter *f = bs->opaque;
 
@@ -637,7 +635,7 @@ static void coroutine_fn filter_drain_begin(BlockDriverState *bs)
     end_requests(f);
 }
 
-static void coroutine_fn filter_drain_end(BlockDriverState *bs)
+static void filter_drain_end(BlockDriverState *bs)
 {
     Filter *f = bs->opaque;
 
@@ -717,9 +715,9 @@ static int filter_open(BlockDriverState *bs, QDict *options, int flags,
     return 0;
 }
 
-static int64_t filter_getlength(BlockDriverState *bs)
+static int64_t coroutine_fn filter_getlength(BlockDriverState *bs)
 {
-    return bdrv_getlength(bs->file->bs);
+    return bdrv_co_getlength(bs->file->bs);
 }
 
 static BlockDriver filter_driver = {
@@ -729,14 +727,14 @@ static BlockDriver filter_driver = {
     .bdrv_open = filter_open,
     .bdrv_close = filter_close,
     .bdrv_child_perm = bdrv_default_perms,
-    .bdrv_getlength = filter_getlength,
+    .bdrv_co_getlength = filter_getlength,
     .bdrv_co_preadv = filter_preadv,
     .bdrv_co_pwritev = filter_pwritev,
     .bdrv_co_pwrite_zeroes = filter_pwrite_zeroes,
     .bdrv_co_pdiscard = filter_pdiscard,
     .bdrv_co_flush = filter_flush,
-    .bdrv_co_drain_begin = filter_drain_begin,
-    .bdrv_co_drain_end = filter_drain_end,
+    .bdrv_drain_begin = filter_drain_begin,
+    .bdrv_drain_end = filter_drain_end,
 };
 
 bool timed_drive_is(const BlockDriverState *bs)

@@ -21,7 +21,7 @@
 #include "qemu/error-report.h"
 #include "qemu/timer.h"
 #include "hw/pci/pci.h"
-#include "sysemu/sysemu.h"
+#include "timed_qemu.h"
 #include "wire/farside_wire.h"
 
 typedef enum Action {

@@ -9,8 +9,7 @@
 #include "hw/core/cpu.h"
 #include "qemu/main-loop.h"
 #include "qemu/thread.h"
-#include "sysemu/runstate.h"
-#include "block/aio.h"
+#include "timed_qemu.h"
 
 /* Turns of the main loop in which it acts on all that had come in before. */
 #define TURNS 3
@@ -77,7 +76,7 @@ static void gate_lock(QemuMutex *mutex, const char *file, int line)
 void timed_gate_init(void)
 {
     is_vcpu = true;
-    qatomic_set(&qemu_bql_mutex_lock_func, gate_lock);
+    qatomic_set(&bql_mutex_lock_func, gate_lock);
 }
 
 bool timed_gate_has_access(void)
@@ -165,9 +164,9 @@ void timed_gate_turn(void)
 {
     timed_line_look_again();
     timed_gate_open();
-    qemu_mutex_unlock_iothread();
+    bql_unlock();
     settle();
-    qemu_mutex_lock_iothread();
+    bql_lock();
     timed_gate_pass();
 }
 
@@ -198,12 +197,12 @@ void timed_gate_renew(void)
 void timed_gate_pass(void)
 {
     timed_gate_open();
-    qemu_mutex_unlock_iothread();
+    bql_unlock();
     pthread_mutex_lock(&gate.lock);
     while (gate.waiting > 0 || gate.inside > 0) {
         pthread_cond_wait(&gate.passed, &gate.lock);
     }
     gate.closed = true;
     pthread_mutex_unlock(&gate.lock);
-    qemu_mutex_lock_iothread();
+    bql_lock();
 }

@@ -13,6 +13,7 @@
 #include "chardev/char-fe.h"
 #include "chardev/char-socket.h"
 #include "hw/core/cpu.h"
+#include "timed_qemu.h"
 
 /* A socket that can be written to has room for as much. */
 #define PIECE 4096
@@ -107,7 +108,7 @@ static void wait_for_reader(int fd)
 {
     struct pollfd look = {.fd = fd, .events = POLLOUT};
     bool may_act = qemu_cpu_is_self(qemu_get_cpu(0)) &&
-                   qemu_mutex_iothread_locked();
+                   bql_locked();
     unsigned tries = 0;
 
     while (poll(&look, 1, TIMED_WAIT_MS) <= 0) {

@@ -11,11 +11,9 @@
 #include "qemu/error-report.h"
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
-#include "exec/address-spaces.h"
-#include "exec/memory.h"
-#include "sysemu/runstate.h"
 #include "hw/core/cpu.h"
 #include "hw/pci/pci.h"
+#include "timed_qemu.h"
 #include "farside_time.h"
 #include "wire/farside_wire.h"
 
@@ -654,7 +652,7 @@ static bool time_may_wait(void)
     return qemu_cpu_is_self(qemu_get_cpu(0));
 }
 
-static void time_class_init(ObjectClass *class, void *data)
+static void time_class_init(ObjectClass *class, FarsideClassData *data)
 {
     FarsideTimeClass *time = (FarsideTimeClass *)class;
 

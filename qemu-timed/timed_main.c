@@ -20,11 +20,10 @@
 #include "timed.h"
 #include "qapi/error.h"
 #include "chardev/char.h"
-#include "monitor/monitor.h"
 #include "qemu/bitops.h"
 #include "qemu/cutils.h"
 #include "qemu/error-report.h"
-#include "sysemu/sysemu.h"
+#include "timed_qemu.h"
 
 #define SLICE_NS  1000000
 #define SPINS     2000
@@ -60,7 +59,7 @@ static void make_monitor(Notifier *notifier, void *data)
         exit(1);
     }
     clear_bit(QEMU_CHAR_FEATURE_GCONTEXT, chr->features);
-    monitor_init_qmp(chr, false, &error_fatal);
+    timed_qemu_new_monitor(chr);
 }
 
 static bool add_blocking(int64_t fd)

@@ -8,7 +8,7 @@
  * passes at once, or in the next run if this one ends within the PAUSE.
  */
 #include "timed.h"
-#include "qemu/qemu-plugin.h"
+#include "timed_qemu.h"
 
 static const uint8_t pause_code[] = {0xf3, 0x90};
 static int64_t extra; /* the instructions that a PAUSE takes beyond its own */
@@ -19,15 +19,24 @@ static void on_pause(unsigned int cpu, void *data)
     owed += extra;
 }
 
+static bool is_pause(const struct qemu_plugin_insn *insn)
+{
+    uint8_t code[sizeof(pause_code)];
+
+    if (qemu_plugin_insn_size(insn) != sizeof(code)) {
+        return false;
+    }
+    timed_qemu_copy_code(insn, code, sizeof(code));
+    return memcmp(code, pause_code, sizeof(code)) == 0;
+}
+
 /* PAUSE is the last instruction of its block. */
-static void on_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+TIMED_ON_TRANSLATED(on_translated, tb)
 {
     size_t count = qemu_plugin_tb_n_insns(tb);
     struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(tb, count - 1);
 
-    if (qemu_plugin_insn_size(last) == sizeof(pause_code) &&
-        memcmp(qemu_plugin_insn_data(last), pause_code, sizeof(pause_code)) ==
-            0) {
+    if (is_pause(last)) {
         qemu_plugin_register_vcpu_insn_exec_cb(last, on_pause,
                                                QEMU_PLUGIN_CB_NO_REGS, NULL);
     }
@@ -36,7 +45,7 @@ static void on_translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 /* The loader calls this after farside_module_options(). */
 void farside_module_watch(qemu_plugin_id_t id)
 {
-    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translated);
+    timed_qemu_on_translated(id, on_translated);
 }
 
 void timed_pause_init(const TimedOptions *options)

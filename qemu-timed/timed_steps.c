@@ -20,6 +20,7 @@
 #include "timed.h"
 #include "qemu/error-report.h"
 #include "hw/core/cpu.h"
+#include "timed_qemu.h"
 
 /* Sixteen registers of 64 bits, with which QEMU's state of an x86 CPU begins */
 #define REGISTER_BYTES 128
@@ -86,7 +87,7 @@ void timed_steps_add_cpu(const char *what)
         return;
     }
     pc = CPU_GET_CLASS(cpu)->get_pc(cpu);
-    registers = timed_steps_hash(cpu->env_ptr, REGISTER_BYTES);
+    registers = timed_steps_hash(cpu_env(cpu), REGISTER_BYTES);
     timed_steps_add("%s cpu %" PRIx64 " %" PRIx64 " %x %d", what, pc, registers,
                     cpu->interrupt_request, cpu->halted);
 }
@@ -104,7 +105,7 @@ void timed_steps_add_run(void)
         uint64_t state[] = {
             loop.hash,
             timed_clock_now(),
-            timed_steps_hash(cpu->env_ptr, REGISTER_BYTES),
+            timed_steps_hash(cpu_env(cpu), REGISTER_BYTES),
             cpu->interrupt_request,
             cpu->halted,
         };

@@ -15,29 +15,26 @@
 #include "qemu/rcu.h"
 #include "qemu/timer.h"
 #include "hw/core/cpu.h"
-#include "sysemu/accel-ops.h"
-#include "sysemu/cpu-timers.h"
-#include "sysemu/cpus.h"
-#include "sysemu/runstate.h"
 #include "timed_qemu.h"
 
 #define ACCEL_OPS "tcg-accel-ops"
 
 static const TimedOptions *options;
-static void (*stock_ops_init)(AccelOpsClass *ops);
+static AccelOpsClass *accel_ops;
+static void (*stock_ops_init)(TimedOpsInit *init);
 static TCGContext *translator; /* of the CPU's thread */
 
 /* The instructions that the CPU has left in this run */
 static int64_t left_of(CPUState *cpu)
 {
-    return cpu->icount_decr_ptr->u16.low + cpu->icount_extra;
+    return timed_qemu_decr(cpu)->u16.low + cpu->icount_extra;
 }
 
 static void set_left(CPUState *cpu, int64_t count)
 {
     int64_t low = MIN(0xffff, count);
 
-    cpu->icount_decr_ptr->u16.low = low;
+    timed_qemu_decr(cpu)->u16.low = low;
     cpu->icount_extra = count - low;
 }
 
@@ -86,7 +83,7 @@ static void run_cpu(CPUState *cpu, int64_t ns)
 
     qemu_clock_enable(QEMU_CLOCK_VIRTUAL,
                       (cpu->singlestep_enabled & SSTEP_NOTIMER) == 0);
-    qemu_mutex_unlock_iothread();
+    bql_unlock();
     prepare_run(cpu, ns);
     cpu_exec_start(cpu);
     while (spend_pause(cpu)) {
@@ -97,13 +94,13 @@ static void run_cpu(CPUState *cpu, int64_t ns)
     }
     cpu_exec_end(cpu);
     end_run(cpu);
-    qemu_mutex_lock_iothread();
+    bql_lock();
     if (r == EXCP_DEBUG) {
         cpu_handle_guest_debug(cpu);
     } else if (r == EXCP_ATOMIC) {
-        qemu_mutex_unlock_iothread();
+        bql_unlock();
         cpu_exec_step_atomic(cpu);
-        qemu_mutex_lock_iothread();
+        bql_lock();
     }
 }
 
@@ -190,7 +187,7 @@ static void do_work(CPUState *cpu)
 {
     bool stopped = false;
 
-    qemu_wait_io_event_common(cpu);
+    timed_qemu_do_work(cpu);
     while (!cpu_can_run(cpu)) {
         if (!stopped) {
             if (runstate_is_running()) {
@@ -200,9 +197,9 @@ static void do_work(CPUState *cpu)
             stopped = true;
         }
         if (cpu_work_list_empty(cpu) && !cpu->stop) {
-            qemu_cond_wait_iothread(cpu->halt_cond);
+            qemu_cond_wait_bql(cpu->halt_cond);
         }
-        qemu_wait_io_event_common(cpu);
+        timed_qemu_do_work(cpu);
     }
     if (stopped) {
         timed_gate_pass();
@@ -234,9 +231,9 @@ static void *vcpu_thread(void *opaque)
     rcu_register_thread();
     tcg_register_thread();
     translator = tcg_ctx;
-    qemu_mutex_lock_iothread();
+    bql_lock();
     take_cpu(cpu);
-    cpu->can_do_io = 1;
+    timed_qemu_allow_io(cpu);
     cpu_thread_signal_created(cpu);
     run(cpu);
     return NULL;
@@ -249,7 +246,7 @@ static void *branch_thread(void *opaque)
 
     rcu_register_thread();
     tcg_ctx = translator;
-    qemu_mutex_lock_iothread();
+    bql_lock();
     take_cpu(cpu);
     timed_link_stand(timed_clock_now());
     run(cpu);
@@ -294,9 +291,18 @@ static bool cpu_is_never_idle(CPUState *cpu)
     return false;
 }
 
-static void ops_init(AccelOpsClass *ops)
+static void ops_init(TimedOpsInit *init)
 {
-    stock_ops_init(ops);
+    AccelOpsClass *ops = accel_ops;
+
+    stock_ops_init(init);
+    /* QEMU has just set this one. */
+    if (icount_enabled() && ops->get_virtual_clock != icount_get) {
+        error_report("virtual time: the headers that it was compiled with are "
+                     "not those of this QEMU: its accelerator's clock is in "
+                     "another place");
+        exit(1);
+    }
     ops->create_vcpu_thread = create_vcpu_thread;
     ops->cpu_thread_is_idle = cpu_is_never_idle;
     ops->get_virtual_clock = timed_clock_read;
@@ -315,6 +321,7 @@ void timed_vcpu_init(const TimedOptions *from)
         exit(1);
     }
     ops = (AccelOpsClass *)class;
+    accel_ops = ops;
     stock_ops_init = ops->ops_init;
     ops->ops_init = ops_init;
 }

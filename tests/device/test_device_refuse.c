@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -444,6 +445,32 @@ START_TEST(other_qemu_is_refused)
 }
 END_TEST
 
+/*
+ * QEMU's version is the same, but an object or a class is larger in the
+ * headers: no type of the module may come into QEMU.
+ */
+START_TEST(other_headers_are_refused)
+{
+    static const char *const plugins[] = {"FARSIDE_PLUGIN_OTHER_OBJECT",
+                                          "FARSIDE_PLUGIN_OTHER_CLASS"};
+    static const char *const what[] = {"object", "class"};
+    g_autofree char *output = refusal(plugins[_i], NULL, "qemu64");
+    g_autofree char *begin =
+        g_strdup_printf("the %s of type 'pci-device' has ", what[_i]);
+    const char *said = strstr(output, begin);
+    unsigned found, compiled;
+
+    ck_assert_msg(said, "%s", output);
+    ck_assert_int_eq(sscanf(said + strlen(begin),
+                            "%u bytes in this QEMU, but %u bytes in the "
+                            "headers",
+                            &found, &compiled),
+                     2);
+    ck_assert_uint_gt(compiled, found);
+    ck_assert_ptr_nonnull(strstr(output, "qemu-dev/headers"));
+}
+END_TEST
+
 /* A path that no socket can have, also if the device connects. */
 START_TEST(bad_paths_are_refused)
 {
@@ -496,6 +523,7 @@ static Suite *make_suite(void)
 
     tcase = tcase_create("machines");
     tcase_add_test(tcase, other_qemu_is_refused);
+    tcase_add_loop_test(tcase, other_headers_are_refused, 0, 2);
     tcase_add_test(tcase, bad_paths_are_refused);
     tcase_add_test(tcase, a_machine_without_msix_is_refused);
     suite_add_tcase(suite, tcase);
