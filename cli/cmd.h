@@ -24,7 +24,6 @@ int cmd_bench(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_cluster(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
-int cmd_convert(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_fit(int argc, char **argv);
 int cmd_history(int argc, char **argv);

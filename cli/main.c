@@ -29,7 +29,6 @@ static const Verb verbs[] = {
     {"path", "show every element that a TLP crosses, with hops and times",
      cmd_path},
     {"plan", "compute an NTB's mapping entries and DMA windows", cmd_plan},
-    {"convert", "write a host's topology for NCCL or hwloc", cmd_convert},
     {"import", "make a description from lspci, hwloc, NCCL or nvidia-smi",
      cmd_import},
     {"inventory", "list the devices of hosts as users select them",

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inv_export.h"
 #include "inv_import.h"
 #include "inv_tree.h"
 
@@ -42,8 +41,6 @@ static void use(const char *yaml)
     host = description->hosts->pdata[0];
     inv_write_tree(host->functions, out);
     must(out->len > 0, "no tree");
-    inv_export_hwloc(host->functions, 1, out);
-    inv_export_nccl(host, host->functions, out);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,7 +5,6 @@
  * Markdown around a dump change nothing. The dumps are in tests/import/made;
  * the expected values were read in them.
  */
-#include "inv_export.h"
 #include "inv_import.h"
 #include "topo_test.h"
 #include "../suite.h"
@@ -641,64 +640,6 @@ START_TEST(nul_is_no_text)
 }
 END_TEST
 
-/* ---- Export ------------------------------------------------------------ */
-
-static unsigned occurrences(const char *text, const char *word)
-{
-    unsigned n = 0;
-
-    while ((text = strstr(text, word))) {
-        text++;
-        n++;
-    }
-    return n;
-}
-
-static const struct {
-    const char *file;
-    unsigned cpus, gpus, nets;
-    const char *has[4];
-} exports[] = {
-    {"two-sockets-bmc.txt",
-     2,
-     2,
-     0,
-     {"<cpu numaid=\"0\"", "<cpu numaid=\"1\""}},
-    {"machine-without-root-ports.txt",
-     1,
-     3,
-     1,
-     {"\n    <pci busid=\"0000:00:1e.0\"",
-      "\n      <pci busid=\"0000:11:00.0\"",
-      "\n    <pci busid=\"0000:00:06.0\""}},
-    {"nccl-domains.xml",
-     1,
-     2,
-     2,
-     {"\n      <pci busid=\"0101:00:00.0\"",
-      "\n    <pci busid=\"ffff:ff:01.0\""}},
-    {"nccl-without-classes.xml", 2, 2, 2, {"<cpu numaid=\"1\""}},
-    {"virtual-functions.txt", 1, 0, 1, {"busid=\"0000:01:00.0\""}},
-};
-
-START_TEST(nccl_has_a_cpu_for_each_node_and_what_the_model_has)
-{
-    g_autofree char *path = g_strconcat(MADE, exports[_i].file, NULL);
-    g_autofree char *text = file_text(path);
-    g_autofree char *report = NULL;
-    g_autofree char *yaml = import_text(text, strlen(text), &report);
-    g_autoptr(TopoDescription) description = load(yaml);
-    const TopoHost *host = description->hosts->pdata[0];
-    g_autoptr(GString) xml = g_string_new(NULL);
-
-    inv_export_nccl(host, host->functions, xml);
-    ck_assert_uint_eq(occurrences(xml->str, "<cpu "), exports[_i].cpus);
-    ck_assert_uint_eq(occurrences(xml->str, "<gpu "), exports[_i].gpus);
-    ck_assert_uint_eq(occurrences(xml->str, "<net "), exports[_i].nets);
-    assert_has(xml->str, exports[_i].has);
-}
-END_TEST
-
 /* A display of a management controller is no GPU, by its vendor or its name. */
 START_TEST(console_display_is_no_gpu)
 {
@@ -748,17 +689,12 @@ int main(void)
     tcase_add_test(tcase, utf_16_is_text);
     tcase_add_loop_test(tcase, moved_tree_is_moved_back, 1, 9);
     tcase_add_test(tcase, second_command_is_named);
+    tcase_add_loop_test(tcase, console_display_is_no_gpu, 0, 5);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("refusals");
     tcase_add_loop_test(tcase, other_text_is_refused_with_what_to_do, 0,
                         G_N_ELEMENTS(bad));
     tcase_add_test(tcase, nul_is_no_text);
-    suite_add_tcase(suite, tcase);
-    tcase = tcase_create("export");
-    tcase_add_loop_test(tcase,
-                        nccl_has_a_cpu_for_each_node_and_what_the_model_has, 0,
-                        G_N_ELEMENTS(exports));
-    tcase_add_loop_test(tcase, console_display_is_no_gpu, 0, 5);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
