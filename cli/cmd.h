@@ -26,7 +26,6 @@ int cmd_cluster(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_fit(int argc, char **argv);
-int cmd_history(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_inventory(int argc, char **argv);
 int cmd_merge(int argc, char **argv);

@@ -39,7 +39,6 @@ static const Verb verbs[] = {
     {"compare", "compare two result files, or two folders of them",
      cmd_compare},
     {"plot", "draw results again, without simulating", cmd_plot},
-    {"history", "keep results by version, and find drifts", cmd_history},
     {"export", "write results in the format of another tool", cmd_export},
     {"report", "make a page of results, or the list of fidelity", cmd_report},
     {"cluster", "run the hosts as virtual machines", cmd_cluster},
