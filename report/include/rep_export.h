@@ -20,7 +20,6 @@
 char *rep_export(const char *format, char **files, GError **error);
 
 /* The names of all formats, for messages and help. */
-#define REP_EXPORT_FORMATS                                                     \
-    "github-bigger, github-smaller, bencher or junit"
+#define REP_EXPORT_FORMATS "github-bigger, github-smaller, bencher or junit"
 
 #endif
