@@ -47,7 +47,6 @@ extern const CmdVerb cmd_compare;
 extern const CmdVerb cmd_convert;
 extern const CmdVerb cmd_export;
 extern const CmdVerb cmd_fit;
-extern const CmdVerb cmd_history;
 extern const CmdVerb cmd_import;
 extern const CmdVerb cmd_inventory;
 extern const CmdVerb cmd_merge;

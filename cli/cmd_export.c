@@ -14,7 +14,6 @@ static const char details[] =
     "  github-smaller  the same, customSmallerIsBetter: columns that should be\n"
     "                  low\n"
     "  bencher         Bencher Metric Format\n"
-    "  otava           CSV for Apache Otava; FILE is one history\n"
     "  junit           JUnit, a test case for each number; a point that failed\n"
     "                  is a failure\n"
     "\n"

@@ -5,7 +5,6 @@
 
 #include "cmd_hosts.h"
 #include "cmd_load.h"
-#include "cmd_near.h"
 #include "inv_select.h"
 
 static const char details[] =
@@ -16,12 +15,6 @@ static const char details[] =
     "  farside select CLUSTER.yaml --device NAME --fabric F --instance 1\n"
     "  farside select CLUSTER.yaml --device NAME --virtual-function 0\n"
     "  farside select CLUSTER.yaml --request REQUESTS.json\n"
-    "  farside select CLUSTER.yaml --near a.gpu0 --for bandwidth\n"
-    "\n"
-    "With --near the network ports, or the devices that --device, --vendor and\n"
-    "--fabric name, are ranked: each writes to and reads from the memory of "
-    "that\n"
-    "device in the model, alone and while the flows of the description run.\n"
     "\n"
     "A file of requests is YAML or JSON: {\"ib_interfaces\": [{\"device\": ...,\n"
     "\"fabric\": ..., \"device_instance\": 0, \"function_type\":\n"
@@ -35,8 +28,6 @@ typedef struct Options {
     char *device;
     char *vendor;
     char *fabric;
-    char *near;
-    char *goal;
     int instance;
     int virtual_function; /* -1: the physical function */
     gboolean json;
@@ -161,26 +152,6 @@ static bool check_options(const Options *options)
     return true;
 }
 
-/* Ranks devices, for --near. Returns the exit status. */
-static int run_near(const Options *options, const char *file)
-{
-    g_autoptr(GPtrArray) requests = NULL;
-
-    if (!options->near || !file || options->file || options->hosts.host ||
-        options->instance != 0 || options->virtual_function != -1 ||
-        options->json) {
-        return cmd_usage("select",
-                         "--near takes a description, --for, --device, "
-                         "--vendor, --fabric and --set alone");
-    }
-    if (!options->device && (options->vendor || options->fabric)) {
-        return cmd_usage("select", "--vendor and --fabric need --device");
-    }
-    requests = options->device ? request_of(options) : NULL;
-    return cmd_near(file, options->hosts.sets, options->near, options->goal,
-                    requests ? requests->pdata[0] : NULL);
-}
-
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     Options options = {.virtual_function = -1};
@@ -197,10 +168,6 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
          "Select this virtual function of it", "N"},
         {"request", 'r', 0, G_OPTION_ARG_FILENAME, &options.file,
          "Take the requests from a file", "FILE"},
-        {"near", 0, 0, G_OPTION_ARG_STRING, &options.near,
-         "Rank devices by how well they reach this one", "HOST.DEVICE"},
-        {"for", 0, 0, G_OPTION_ARG_STRING, &options.goal,
-         "With --near: bandwidth or latency", "GOAL"},
         {"json", 'j', 0, G_OPTION_ARG_NONE, &options.json, "Print JSON", NULL},
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options.verbose,
          "Say which devices are ports of one card", NULL},
@@ -215,9 +182,6 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
 
     if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
-    }
-    if (options.near || options.goal) {
-        return run_near(&options, args.words[0]);
     }
     if (!check_options(&options)) {
         return CMD_USAGE;

@@ -3,23 +3,17 @@
 
 #include <string.h>
 
-#include "rep_history.h"
+#include <json-glib/json-glib.h>
+
+#include "rep_series.h"
 #include "table_csv.h"
 
-/* Appends @text as a JSON string. The text is valid UTF-8. */
 static void append_json(GString *out, const char *text)
 {
-    g_string_append_c(out, '"');
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\') {
-            g_string_append_printf(out, "\\%c", *text);
-        } else if ((unsigned char)*text < 0x20) {
-            g_string_append_printf(out, "\\u%04x", (unsigned)*text);
-        } else {
-            g_string_append_c(out, *text);
-        }
-    }
-    g_string_append_c(out, '"');
+    g_autoptr(JsonNode) node = json_node_init_string(json_node_alloc(), text);
+    g_autofree char *json = json_to_string(node, FALSE);
+
+    g_string_append(out, json);
 }
 
 static void append_name(GString *out, const RepNumber *number, bool has_column)
@@ -129,58 +123,6 @@ static char *print_junit(const GPtrArray *numbers, const GPtrArray *failed)
     return g_string_free(out, FALSE);
 }
 
-/* Adds a column for each trend. */
-static bool add_trends(Table *table, const GPtrArray *trends, GError **error)
-{
-    for (unsigned i = 0; i < trends->len; i++) {
-        const RepTrend *trend = trends->pdata[i];
-        g_autofree char *name = g_strdup_printf("%s: %s: %s", trend->scenario,
-                                                trend->point, trend->column);
-
-        if (table_find_column(table, name, NULL)) {
-            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                        "two numbers would both be called \"%s\"; give a point "
-                        "or a scenario another name",
-                        name);
-            return false;
-        }
-        table_add_column(table, name, TABLE_TEXT, 0);
-    }
-    return true;
-}
-
-/* A row for each version, with a column for each number. */
-static char *print_otava(const char *path, GError **error)
-{
-    g_autoptr(RepHistory) history = rep_history_read(path, 0, error);
-    g_autoptr(Table) table = NULL;
-
-    if (!history) {
-        return NULL;
-    }
-    table = table_new();
-    table_add_column(table, "time", TABLE_TEXT, 0);
-    table_add_column(table, "version", TABLE_TEXT, 0);
-    if (!add_trends(table, history->trends, error)) {
-        return NULL;
-    }
-    for (unsigned i = 0; i < history->versions->len; i++) {
-        unsigned row = table_add_row(table);
-
-        table_set_text(table, row, 0, history->times->pdata[i]);
-        table_set_text(table, row, 1, history->versions->pdata[i]);
-    }
-    for (unsigned i = 0; i < history->trends->len; i++) {
-        const RepTrend *trend = history->trends->pdata[i];
-
-        for (unsigned j = 0; j < trend->texts->len; j++) {
-            table_set_text(table, g_array_index(trend->versions, unsigned, j),
-                           2 + i, trend->texts->pdata[j]);
-        }
-    }
-    return table_to_csv(table);
-}
-
 static const struct {
     const char *name;
     char *(*print)(const GPtrArray *numbers, const GPtrArray *failed);
@@ -199,15 +141,6 @@ char *rep_export(const char *format, char **files, GError **error)
     char *text = NULL;
     unsigned i = 0;
 
-    if (strcmp(format, "otava") == 0) {
-        if (files[1]) {
-            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                        "the format otava takes one history; `farside history "
-                        "--add` makes one");
-            return NULL;
-        }
-        return print_otava(files[0], error);
-    }
     while (i < G_N_ELEMENTS(formats) && strcmp(formats[i].name, format) != 0) {
         i++;
     }

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "rep_history_priv.h"
 #include "table_csv.h"
 
 static const char *const better_words[] = {
@@ -13,12 +12,7 @@ static const char *const better_words[] = {
     [REP_BETTER_SAME] = "same",
 };
 
-const char *rep_better_word(RepBetter better)
-{
-    return better_words[better];
-}
-
-RepBetter rep_better_parse(const char *word)
+static RepBetter better_parse(const char *word)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(better_words); i++) {
         if (strcmp(word, better_words[i]) == 0) {
@@ -50,7 +44,7 @@ RepBetter rep_better_of(const Table *table, const char *column)
 {
     const char *word = find_meaning(table, "better", column);
 
-    return word ? rep_better_parse(word) : REP_BETTER_NONE;
+    return word ? better_parse(word) : REP_BETTER_NONE;
 }
 
 /* Meanings that follow from the end of a column's name. */
@@ -100,7 +94,7 @@ static void set_meaning(const Table *table, RepNumber *number)
     const char *unit = find_meaning(table, "unit", number->column);
     const char *word = find_meaning(table, "better", number->column);
 
-    number->better = word ? rep_better_parse(word) : REP_BETTER_NONE;
+    number->better = word ? better_parse(word) : REP_BETTER_NONE;
     for (unsigned i = 0; i < G_N_ELEMENTS(suffixes); i++) {
         if (g_str_has_suffix(number->column, suffixes[i].suffix)) {
             unit = unit ? unit : suffixes[i].unit;
@@ -153,8 +147,8 @@ static char *scenario_of(const Table *table, const char *name)
     return g_steal_pointer(&base);
 }
 
-/* Adds the numbers of @table to @numbers, and to @failed (nullable) the points
- * of which a number could not be measured. */
+/* Adds the numbers of @table to @numbers, and to @failed the points of which a
+ * number could not be measured. */
 static void add_numbers(GPtrArray *numbers, GPtrArray *failed,
                         const Table *table, const char *name)
 {
@@ -187,7 +181,7 @@ static void add_numbers(GPtrArray *numbers, GPtrArray *failed,
             set_meaning(table, number);
             g_ptr_array_add(numbers, number);
         }
-        if (has_failed && failed) {
+        if (has_failed) {
             RepNumber *number = g_new0(RepNumber, 1);
 
             number->scenario = g_strdup(scenario);
@@ -248,15 +242,8 @@ GPtrArray *rep_series_read_files(char **files, GPtrArray *failed,
         if (!table) {
             return NULL;
         }
-        if (history_is_one(table)) {
-            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                        "%s is a history, not a result", *files);
-            return NULL;
-        }
         add_numbers(all, failed, table, *files);
-        if (failed) {
-            add_failed(failed, table, *files);
-        }
+        add_failed(failed, table, *files);
         if (all->len == from) {
             g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                         "%s has no numbers", *files);

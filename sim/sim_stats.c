@@ -77,19 +77,6 @@ void sim_histogram_add(SimHistogram *histogram, uint64_t value)
     sim_histogram_add_many(histogram, value, 1);
 }
 
-void sim_histogram_merge(SimHistogram *histogram, const SimHistogram *from)
-{
-    unsigned int i;
-
-    for (i = 0; i < BUCKETS; i++) {
-        histogram->buckets[i] += from->buckets[i];
-    }
-    histogram->count += from->count;
-    histogram->sum += from->sum;
-    histogram->min = MIN(histogram->min, from->min);
-    histogram->max = MAX(histogram->max, from->max);
-}
-
 uint64_t sim_histogram_count(const SimHistogram *histogram)
 {
     return histogram->count;
@@ -159,72 +146,6 @@ bool sim_histogram_next(const SimHistogram *histogram, unsigned int *bucket,
         }
     }
     return false;
-}
-
-void sim_tally_init(SimTally *tally)
-{
-    memset(tally, 0, sizeof(*tally));
-}
-
-void sim_tally_add(SimTally *tally, double value)
-{
-    double difference = value - tally->mean;
-
-    if (!tally->count || value < tally->min) {
-        tally->min = value;
-    }
-    if (!tally->count || value > tally->max) {
-        tally->max = value;
-    }
-    tally->count++;
-    tally->mean += difference / (double)tally->count;
-    tally->squares += difference * (value - tally->mean);
-}
-
-double sim_tally_variance(const SimTally *tally)
-{
-    if (tally->count < 2) {
-        return 0;
-    }
-    return tally->squares / (double)(tally->count - 1);
-}
-
-void sim_level_init(SimLevel *level, SimTime now, int64_t value)
-{
-    level->level = value;
-    sim_level_reset(level, now);
-}
-
-void sim_level_reset(SimLevel *level, SimTime now)
-{
-    level->start = now;
-    level->last = now;
-    level->max = level->level;
-    level->area = 0;
-}
-
-void sim_level_set(SimLevel *level, SimTime now, int64_t value)
-{
-    level->area += (__int128)level->level * (now - level->last);
-    level->last = now;
-    level->level = value;
-    level->max = MAX(level->max, value);
-}
-
-void sim_level_add(SimLevel *level, SimTime now, int64_t delta)
-{
-    sim_level_set(level, now, level->level + delta);
-}
-
-double sim_level_mean(const SimLevel *level, SimTime now)
-{
-    __int128 area;
-
-    if (now <= level->start) {
-        return (double)level->level;
-    }
-    area = level->area + (__int128)level->level * (now - level->last);
-    return (double)area / (double)(now - level->start);
 }
 
 /* The part of the distribution within t = sqrt(freedom) * tan(theta) of 0. */

@@ -23,7 +23,6 @@ typedef struct Reader {
     GStringChunk *texts; /* owns the cells' texts */
     GString *cell;
     GPtrArray *record; /* the cells of the record that was read last */
-    bool only_texts;   /* numbers stay as they are written */
 } Reader;
 
 /* All cells of the file, row by row, before their types are known. */
@@ -300,7 +299,7 @@ static bool add_column(const Reader *reader, const Cells *cells,
     bool has_number = false;
     unsigned row;
 
-    for (row = 1; !reader->only_texts && row < cells->lines->len; row++) {
+    for (row = 1; row < cells->lines->len; row++) {
         const char *text = cell_text(cells, row, column);
 
         if (!is_no_number(text) && !looks_numeric(text)) {
@@ -411,15 +410,11 @@ static bool parse(Reader *reader, Cells *cells, Table *table, GError **error)
     return fill_rows(reader, cells, table, error);
 }
 
-static Table *parse_data(const char *data, gsize length, const char *name,
-                         bool only_texts, GError **error)
+Table *table_parse(const char *data, gsize length, const char *name,
+                   GError **error)
 {
     g_autoptr(Table) table = table_new();
-    Reader reader = {.name = name,
-                     .at = data,
-                     .end = data + length,
-                     .line = 1,
-                     .only_texts = only_texts};
+    Reader reader = {.name = name, .at = data, .end = data + length, .line = 1};
     Cells cells = {0};
     bool is_good;
 
@@ -440,18 +435,6 @@ static Table *parse_data(const char *data, gsize length, const char *name,
     g_string_free(reader.cell, TRUE);
     g_string_chunk_free(reader.texts);
     return is_good ? g_steal_pointer(&table) : NULL;
-}
-
-Table *table_parse(const char *data, gsize length, const char *name,
-                   GError **error)
-{
-    return parse_data(data, length, name, false, error);
-}
-
-Table *table_parse_texts(const char *data, gsize length, const char *name,
-                         GError **error)
-{
-    return parse_data(data, length, name, true, error);
 }
 
 /* Reads at most one byte more than is allowed, so that even an endless file
@@ -480,13 +463,5 @@ Table *table_read(const char *path, GError **error)
     gsize length = 0;
     g_autofree char *data = read_bounded(path, &length, error);
 
-    return data != NULL ? parse_data(data, length, path, false, error) : NULL;
-}
-
-Table *table_read_texts(const char *path, GError **error)
-{
-    gsize length = 0;
-    g_autofree char *data = read_bounded(path, &length, error);
-
-    return data != NULL ? parse_data(data, length, path, true, error) : NULL;
+    return data != NULL ? table_parse(data, length, path, error) : NULL;
 }

@@ -206,20 +206,6 @@ static void check_partition(const Attacher *attacher, const TopoPlug *plug)
     }
 }
 
-static void check_limit(const Attacher *attacher, const TopoPlug *plug,
-                        const char *what, TopoUnit unit, TopoPlace place,
-                        unsigned wish, unsigned limit, const char *limiter)
-{
-    if (wish > limit) {
-        g_autofree char *wanted = topo_units_format(unit, wish);
-        g_autofree char *most = topo_units_format(unit, limit);
-
-        topo_errors_add(attacher->loader->errors, place,
-                        "%s: %s: %s is more than %s supports; write at most %s",
-                        plug->path, what, wanted, limiter, most);
-    }
-}
-
 /* Reports a share that no arbiter reads. */
 static void check_share(const Attacher *attacher, const TopoPlug *plug)
 {
@@ -240,50 +226,42 @@ static void check_share(const Attacher *attacher, const TopoPlug *plug)
     }
 }
 
-/* Sets the speed and the width of the link. A given value is checked against
- * both ends; without one the link gets the best that both support. */
 static void train(const Attacher *attacher, const TopoPlug *plug)
 {
     const TopoSwitch *parent = plug->at->parent;
+    g_autofree char *before = g_strdup_printf("%s: ", plug->path);
     g_autofree char *own = NULL;
     g_autofree char *port = NULL;
-    unsigned own_speed, own_width, speed, width, n;
+    TopoTraining training = {
+        .before = before,
+        .place = {plug->speed_place, plug->width_place},
+        .rate = {&plug->at->speed_mtps, &plug->at->width},
+    };
+    unsigned n;
 
-    if (plug->part == NULL || plug->host->cpu == NULL ||
-        (parent != NULL && parent->part == NULL)) {
+    if (!plug->part || !plug->host->cpu || (parent && !parent->part)) {
         return;
     }
-    own_speed = topo_part_speed(plug->part, "speed");
-    own_width = topo_part_width(plug->part, "width");
+    training.most[0][0] = topo_part_speed(plug->part, "speed");
+    training.most[0][1] = topo_part_width(plug->part, "width");
     own = g_strdup_printf("part '%s'", topo_part_name(plug->part));
-    if (parent == NULL) {
+    if (!parent) {
         const TopoRootPort *ports = topo_part_root_ports(plug->host->cpu, &n);
 
-        speed = ports[plug->at->port].speed_mtps;
-        width = ports[plug->at->port].width;
+        training.most[1][0] = ports[plug->at->port].speed_mtps;
+        training.most[1][1] = ports[plug->at->port].width;
         port = g_strdup_printf("root port %s", ports[plug->at->port].name);
     } else {
-        speed = topo_part_speed(parent->part, "speed");
-        width = topo_part_width(parent->part,
-                                topo_part_has(parent->part, "downstream_width")
-                                    ? "downstream_width"
-                                    : "width");
+        training.most[1][0] = topo_part_speed(parent->part, "speed");
+        training.most[1][1] = topo_part_width(
+            parent->part, topo_part_has(parent->part, "downstream_width")
+                              ? "downstream_width"
+                              : "width");
         port = g_strdup_printf("switch %s", parent->name);
     }
-    check_limit(attacher, plug, "speed", TOPO_UNIT_SPEED, plug->speed_place,
-                plug->at->speed_mtps, own_speed, own);
-    check_limit(attacher, plug, "speed", TOPO_UNIT_SPEED, plug->speed_place,
-                plug->at->speed_mtps, speed, port);
-    check_limit(attacher, plug, "width", TOPO_UNIT_WIDTH, plug->width_place,
-                plug->at->width, own_width, own);
-    check_limit(attacher, plug, "width", TOPO_UNIT_WIDTH, plug->width_place,
-                plug->at->width, width, port);
-    if (plug->at->speed_mtps == 0) {
-        plug->at->speed_mtps = MIN(own_speed, speed);
-    }
-    if (plug->at->width == 0) {
-        plug->at->width = MIN(own_width, width);
-    }
+    training.end[0] = own;
+    training.end[1] = port;
+    topo_load_train(attacher->loader, &training);
 }
 
 void topo_load_attach(TopoLoader *loader)

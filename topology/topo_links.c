@@ -145,47 +145,30 @@ static void load_propagation(TopoLoader *loader, TopoLink *link,
     link->propagation_ps = length * PS_PER_MM;
 }
 
-static void check_limit(TopoLoader *loader, TopoLink *link, unsigned end,
-                        const char *key, TopoUnit unit, TopoPlace place,
-                        unsigned wish, unsigned limit)
-{
-    if (wish > limit) {
-        g_autofree char *wanted = topo_units_format(unit, wish);
-        g_autofree char *most = topo_units_format(unit, limit);
-
-        topo_errors_add(loader->errors, place,
-                        "%s: %s is more than the cable of %s supports; write "
-                        "at most %s",
-                        key, wanted, link->end[end]->path, most);
-    }
-}
-
-/* Sets the speed and the width of the link. A given value is checked against
- * both ends; without one the link gets the best that both support. */
 static void train(TopoLoader *loader, const Cable *cable)
 {
     TopoLink *link = cable->link;
-    unsigned speed = UINT_MAX;
-    unsigned width = UINT_MAX;
-    unsigned end;
+    char *ends[2];
+    TopoTraining training = {
+        .before = "",
+        .place = {cable->speed_place, cable->width_place},
+        .rate = {&link->speed_mtps, &link->width},
+    };
 
-    if (link->end[0] == NULL || link->end[1] == NULL) {
+    if (!link->end[0] || !link->end[1]) {
         return;
     }
-    for (end = 0; end < 2; end++) {
-        const TopoPart *part = link->end[end]->part;
-        unsigned own_speed = topo_part_speed(part, "cable.speed");
-        unsigned own_width = topo_part_width(part, "cable.width");
+    for (unsigned i = 0; i < 2; i++) {
+        const TopoPart *part = link->end[i]->part;
 
-        check_limit(loader, link, end, "speed", TOPO_UNIT_SPEED,
-                    cable->speed_place, link->speed_mtps, own_speed);
-        check_limit(loader, link, end, "width", TOPO_UNIT_WIDTH,
-                    cable->width_place, link->width, own_width);
-        speed = MIN(speed, own_speed);
-        width = MIN(width, own_width);
+        ends[i] = g_strdup_printf("the cable of %s", link->end[i]->path);
+        training.end[i] = ends[i];
+        training.most[i][0] = topo_part_speed(part, "cable.speed");
+        training.most[i][1] = topo_part_width(part, "cable.width");
     }
-    link->speed_mtps = link->speed_mtps != 0 ? link->speed_mtps : speed;
-    link->width = link->width != 0 ? link->width : width;
+    topo_load_train(loader, &training);
+    g_free(ends[0]);
+    g_free(ends[1]);
 }
 
 void topo_load_links(TopoLoader *loader, const TopoValues *file)

@@ -100,4 +100,17 @@ bool topo_load_check_unique(TopoLoader *loader, GHashTable *table,
                             const char *what, const char *name,
                             TopoPlace place);
 
+/* The speed and the width of a link, in this order. */
+typedef struct TopoTraining {
+    const char *before;  /* begins the messages */
+    TopoPlace place[2];  /* of the given values */
+    unsigned *rate[2];   /* as given; 0: not given */
+    const char *end[2];  /* names of the ends */
+    unsigned most[2][2]; /* what each end supports */
+} TopoTraining;
+
+/* Sets the speed and the width of a link. A given value is checked against both
+ * ends; without one the link gets the best that both support. */
+void topo_load_train(TopoLoader *loader, const TopoTraining *training);
+
 #endif

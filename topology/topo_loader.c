@@ -110,3 +110,33 @@ int topo_load_find_column(TopoLoader *loader, GHashTable *names,
     }
     return (int)GPOINTER_TO_UINT(index);
 }
+
+void topo_load_train(TopoLoader *loader, const TopoTraining *training)
+{
+    static const struct {
+        const char *key;
+        TopoUnit unit;
+    } rates[] = {{"speed", TOPO_UNIT_SPEED}, {"width", TOPO_UNIT_WIDTH}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(rates); i++) {
+        unsigned *rate = training->rate[i];
+        unsigned best = MIN(training->most[0][i], training->most[1][i]);
+
+        for (unsigned end = 0; end < 2; end++) {
+            unsigned most = training->most[end][i];
+
+            if (*rate > most) {
+                g_autofree char *wanted =
+                    topo_units_format(rates[i].unit, *rate);
+                g_autofree char *limit = topo_units_format(rates[i].unit, most);
+
+                topo_errors_add(
+                    loader->errors, training->place[i],
+                    "%s%s: %s is more than %s supports; write at most %s",
+                    training->before, rates[i].key, wanted, training->end[end],
+                    limit);
+            }
+        }
+        *rate = *rate ? *rate : best;
+    }
+}

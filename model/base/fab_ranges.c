@@ -9,7 +9,6 @@ typedef struct Range {
 struct FabRanges {
     FabBusAddr base, end;
     uint64_t gap_bytes;
-    uint64_t taken_bytes;
     GArray *taken; /* of Range, by address */
 };
 
@@ -53,7 +52,6 @@ bool fab_ranges_take(FabRanges *ranges, uint64_t size_bytes,
             Range range = {addr, addr + size_bytes};
 
             g_array_insert_val(ranges->taken, i, range);
-            ranges->taken_bytes += size_bytes;
             *ret_addr = addr;
             return true;
         }
@@ -91,14 +89,5 @@ uint64_t fab_ranges_give(FabRanges *ranges, FabBusAddr addr)
     }
     g_array_remove_index(ranges->taken, low);
     size_bytes = range.end - range.addr;
-    ranges->taken_bytes -= size_bytes;
     return size_bytes;
-}
-
-uint64_t fab_ranges_taken(const FabRanges *ranges, unsigned *ret_count)
-{
-    if (ret_count) {
-        *ret_count = ranges->taken->len;
-    }
-    return ranges->taken_bytes;
 }

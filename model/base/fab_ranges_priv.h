@@ -28,8 +28,4 @@ bool fab_ranges_take(FabRanges *ranges, uint64_t size_bytes,
  * is none. */
 uint64_t fab_ranges_give(FabRanges *ranges, FabBusAddr addr);
 
-/* Returns the allocated bytes, and the number of ranges in *ret_count
- * (nullable). */
-uint64_t fab_ranges_taken(const FabRanges *ranges, unsigned *ret_count);
-
 #endif

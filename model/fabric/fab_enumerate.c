@@ -632,11 +632,12 @@ static void commit(const Enumeration *e)
     }
 }
 
-bool fab_enumerate_with(FabComponent *root, const FabMmioParams *mmio,
-                        GError **error)
+bool fab_enumerate(FabComponent *root, GError **error)
 {
     g_autoptr(GArray) fns = g_array_new(FALSE, FALSE, sizeof(Fn));
     g_autoptr(GArray) visits = g_array_new(FALSE, FALSE, sizeof(Visit));
+    const FabMmioParams *mmio =
+        &fab_root_params(fab_component_as_root(root))->mmio;
     Enumeration e = {.root = root, .mmio = mmio, .fns = fns, .visits = visits};
 
     g_assert(root->kind == FAB_KIND_ROOT);
@@ -647,11 +648,4 @@ bool fab_enumerate_with(FabComponent *root, const FabMmioParams *mmio,
     }
     commit(&e);
     return true;
-}
-
-bool fab_enumerate(FabComponent *root, GError **error)
-{
-    const FabRootParams *params = fab_root_params(fab_component_as_root(root));
-
-    return fab_enumerate_with(root, &params->mmio, error);
 }

@@ -26,21 +26,16 @@ static inline bool fab_bridge_range_contains(const FabBridgeRange *range,
     return addr >= range->base && addr <= range->limit;
 }
 
-/*
- * Does the work of fab_enumerate(), with the address space given by @mmio.
- * Fails with FAB_ERROR_ADDRESS when bus numbers, device numbers or address
- * space run out, with FAB_ERROR_CONFIG when a BAR or @mmio makes no sense, and
- * with FAB_ERROR_CONNECT when the connections do not form a tree. A failure
- * changes nothing.
- */
-bool fab_enumerate_with(FabComponent *root, const FabMmioParams *mmio,
-                        GError **error);
-
 /* Appends @bytes in the largest unit of which it is a multiple: "16 MiB". */
 void fab_append_size(GString *out, uint64_t bytes);
 
-/* Assigns bus numbers, BARs and bridge ranges of the hierarchy below @root, a
- * FAB_KIND_ROOT component. See fab_enumerate_with() for the errors. */
+/*
+ * Assigns bus numbers, BARs and bridge ranges of the hierarchy below @root, a
+ * FAB_KIND_ROOT component. Fails with FAB_ERROR_ADDRESS when bus numbers,
+ * device numbers or address space run out, with FAB_ERROR_CONFIG when a BAR or
+ * the root's address space makes no sense, and with FAB_ERROR_CONNECT when the
+ * connections do not form a tree. A failure changes nothing.
+ */
 bool fab_enumerate(FabComponent *root, GError **error);
 
 #endif

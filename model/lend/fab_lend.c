@@ -301,31 +301,9 @@ void fab_lend_return(FabLend *lend)
     }
 }
 
-/* ---- Access ----------------------------------------------------------- */
-
-FabEndpoint *fab_lend_device(const FabLend *lend)
-{
-    return lend->device;
-}
-
-FabRoot *fab_lend_lender(const FabLend *lend)
-{
-    return lend->lender;
-}
-
-FabRoot *fab_lend_borrower(const FabLend *lend)
-{
-    return lend->borrower;
-}
-
 bool fab_lend_is_vm(const FabLend *lend)
 {
     return lend->vm;
-}
-
-FabNtb *fab_lend_adapter(const FabLend *lend)
-{
-    return lend->adapter;
 }
 
 uint64_t fab_lend_window_bytes(const FabLend *lend)
@@ -345,12 +323,4 @@ bool fab_lend_bar(const FabLend *lend, int bar, FabBusAddr *ret_addr)
 const FabLendCounters *fab_lend_counters(const FabLend *lend)
 {
     return &lend->counters;
-}
-
-void fab_lend_set_no_room(FabFabric *fabric, FabNoRoomFn fn, void *owner)
-{
-    Lending *lending = lending_of(fabric);
-
-    lending->no_room = fn;
-    lending->no_room_owner = owner;
 }

@@ -99,8 +99,6 @@ typedef struct Lending {
     GArray *offers;     /* of LendOffer */
     GPtrArray *guests;  /* owned */
     GPtrArray *domains; /* owned */
-    FabNoRoomFn no_room;
-    void *no_room_owner;
 } Lending;
 
 typedef struct LendOffer {

@@ -188,12 +188,7 @@ void fab_lend_window_close(FabLend *lend)
 
 static bool no_room(FabLend *lend, uint64_t size_bytes, GError **error)
 {
-    const Lending *lending = lend->lending;
-
     lend->counters.no_room++;
-    if (lending->no_room) {
-        lending->no_room(lending->no_room_owner, lend, size_bytes);
-    }
     g_set_error(error, FAB_ERROR, FAB_ERROR_NO_ROOM,
                 "%s: " FAB_LEND_NO_ROOM ": %" G_GUINT64_FORMAT
                 " bytes do not fit into the DMA window of %" G_GUINT64_FORMAT

@@ -295,7 +295,8 @@ static void credits_gather(FabPort *ingress, const FabTlp *tlp, SimTime time)
     }
 }
 
-/* fab_port_release(). It belongs to each hop. */
+/* Frees the place of @tlp in the receive buffer of @ingress at @time, now or
+ * later. It belongs to each hop. */
 static inline void release(FabPort *ingress, const FabTlp *tlp, SimTime time)
 {
     FabClass cls = tlp->cls;
@@ -311,11 +312,6 @@ static inline void release(FabPort *ingress, const FabTlp *tlp, SimTime time)
         update_send(ingress, cls,
                     fab_credit_sum_of(infinite, tlp->data_credits), time);
     }
-}
-
-void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time)
-{
-    release(ingress, tlp, time);
 }
 
 static inline void discard(FabTlp *tlp, SimTime time)

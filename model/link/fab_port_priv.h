@@ -288,10 +288,6 @@ static inline uint32_t fab_port_queued(const FabPort *port, unsigned source,
     return port->sources[source].queue[cls].count;
 }
 
-/* Frees the place of @tlp in the receive buffer of @ingress at @time, now or
- * later. */
-void fab_port_release(FabPort *ingress, const FabTlp *tlp, SimTime time);
-
 /* Ends the life of @tlp: frees its place in the receive buffer of tlp->ingress
  * at @time, and gives the TLP back to the pool. Its payload is accounted for.
  */

@@ -146,11 +146,6 @@ bool fab_devmem_is_bound(const FabDevmem *devmem)
     return devmem->is_bound;
 }
 
-uint32_t fab_devmem_pages(const FabDevmem *devmem)
-{
-    return devmem->pages;
-}
-
 uint32_t fab_devmem_free_pages(const FabDevmem *devmem)
 {
     return devmem->free_count;

@@ -48,7 +48,8 @@ static SimTime net_now(const FabNet *net)
 
 /* ---- Packets --------------------------------------------------------- */
 
-uint32_t fab_net_wire_bytes(const FabNet *net, const FabPacket *packet)
+/* The bytes that a packet takes on the wire of @net. */
+static uint32_t net_wire_bytes(const FabNet *net, const FabPacket *packet)
 {
     uint32_t frame = packet->header_bytes + packet->payload_bytes;
 
@@ -89,7 +90,7 @@ static void packet_leave(FabPacket *packet)
     FabNetPort *from = packet->from, *to = packet->to;
     FabNet *net = from->net;
     SimTime now = net_now(net);
-    uint32_t bytes = fab_net_wire_bytes(net, packet);
+    uint32_t bytes = net_wire_bytes(net, packet);
     SimTime at = now + net->params.latency;
 
     from->ops->sent(from->owner, packet);
@@ -146,7 +147,7 @@ FabPacket *fab_net_packet_new(FabNet *net)
 void fab_net_send(FabNetPort *port, FabPacket *packet)
 {
     FabNet *net = port->net;
-    uint32_t bytes = fab_net_wire_bytes(net, packet);
+    uint32_t bytes = net_wire_bytes(net, packet);
     SimTime now = net_now(net), before = MAX(port->egress.free_at, now);
 
     g_assert(packet->to && packet->to->net == net);
@@ -238,19 +239,9 @@ FabNetPort *fab_net_join(FabNet *net, uint64_t rate_bytes_s, uint32_t rank,
     return port;
 }
 
-unsigned fab_net_ports(const FabNet *net)
-{
-    return net->ports->len;
-}
-
 FabNet *fab_net_port_net(const FabNetPort *port)
 {
     return port->net;
-}
-
-const FabNetParams *fab_net_params(const FabNet *net)
-{
-    return &net->params;
 }
 
 uint64_t fab_net_packets_alive(const FabNet *net)

@@ -15,7 +15,8 @@ static bool is_entry_size(uint32_t bytes)
     return bytes >= 8 && bytes <= 64 && (bytes & (bytes - 1)) == 0;
 }
 
-const char *fab_nic_params_wrong(const FabNicParams *params)
+/* Returns a message if @params cannot be, otherwise NULL. */
+static const char *nic_params_wrong(const FabNicParams *params)
 {
     if (params->ports < 1 || params->ports > FAB_NIC_PORTS) {
         return "a NIC must have 1 to 8 ports";
@@ -44,7 +45,8 @@ const char *fab_nic_params_wrong(const FabNicParams *params)
     return NULL;
 }
 
-uint64_t fab_nic_bar_bytes(uint32_t queues)
+/* The size that BAR 0 must have for @queues. */
+static uint64_t nic_bar_bytes(uint32_t queues)
 {
     return FAB_NIC_REGS + (uint64_t)queues * FAB_NIC_REG_STEP;
 }
@@ -143,9 +145,9 @@ FabNic *fab_nic_new(FabEndpoint *device, const FabNicParams *params)
         g_strconcat(device->component.name, ".split", NULL);
 
     g_assert(fabric->realized && !fab_nic_of(device));
-    g_assert(!fab_nic_params_wrong(params));
+    g_assert(!nic_params_wrong(params));
     g_assert(device->component.bars[0].size_bytes >=
-             fab_nic_bar_bytes(params->queues));
+             nic_bar_bytes(params->queues));
     if (!list) {
         list = g_new0(NicList, 1);
         list->nics = g_ptr_array_new_with_free_func(nic_free);

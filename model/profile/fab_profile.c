@@ -303,13 +303,19 @@ static uint32_t share(uint64_t part, uint64_t whole)
     return MIN(millionths, MILLION);
 }
 
+/* The observed time; 0 if the run ended before it began. */
+static SimTime profile_interval(const FabProfile *profile)
+{
+    return profile->end - profile->begin;
+}
+
 static void link_finish(const FabProfile *profile, ProfileResource *self)
 {
     FabResource *result = &self->result;
     const FabPort *port = result->port;
     const FabPortCounters *now = fab_port_counters(port);
     const FabPortCounters *before = &self->before;
-    uint64_t length = fab_profile_interval(profile);
+    uint64_t length = profile_interval(profile);
     uint64_t dllp = now->dllp_ps - before->dllp_ps;
     uint64_t tlp = now->busy_ps - before->busy_ps - dllp;
     SimTime skp_interval = fab_port_skp_interval(port);
@@ -364,7 +370,7 @@ static void pool_finish(const FabProfile *profile, ProfileResource *self)
     result->full = share(self->full, profile->seen);
     if (requests && profile->seen) {
         /* Little's law: level = rate * time */
-        result->hold = (__int128)self->level * fab_profile_interval(profile) /
+        result->hold = (__int128)self->level * profile_interval(profile) /
                        profile->seen / requests;
     }
 }
@@ -436,11 +442,6 @@ void fab_profile_finish(FabProfile *profile)
     for (unsigned i = 0; i < profile->flow_count; i++) {
         flow_finish(&profile->flows[i]);
     }
-}
-
-SimTime fab_profile_interval(const FabProfile *profile)
-{
-    return profile->end - profile->begin;
 }
 
 const FabResource *fab_profile_resources(const FabProfile *profile,

@@ -11,18 +11,15 @@
  *                   that should be high
  *   github-smaller  the same, customSmallerIsBetter: those that should be low
  *   bencher         Bencher Metric Format
- *   otava           CSV for Apache Otava, a row for each version of a history
  *   junit           JUnit, a test case for each number; a point that failed is
  * a failure
  *
- * Returns the text, which the caller frees. For otava @files is one history,
- * else results. Fails if the format is unknown, if a file is wrong, or if no
- * number fits the format.
+ * Returns the text, which the caller frees. Fails if the format is unknown, if
+ * a file is wrong, or if no number fits the format.
  */
 char *rep_export(const char *format, char **files, GError **error);
 
 /* The names of all formats, for messages and help. */
-#define REP_EXPORT_FORMATS                                                     \
-    "github-bigger, github-smaller, bencher, otava or junit"
+#define REP_EXPORT_FORMATS "github-bigger, github-smaller, bencher or junit"
 
 #endif

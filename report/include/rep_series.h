@@ -32,20 +32,14 @@ RepBetter rep_better_of(const Table *table, const char *column);
  * own. */
 bool rep_is_spread(const Table *table, const char *column);
 
-/* Returns "none", "higher", "lower" or "same"; and the direction of such a
- * word, REP_BETTER_NONE for any other. */
-const char *rep_better_word(RepBetter better);
-RepBetter rep_better_parse(const char *word);
-
 /* Returns the numbers (of RepNumber) of the results in @files, which NULL ends,
  * row by row. Cells of the key, spreads and empty cells are left out. A unit
  * and a direction that the head does not give follow from the end of the
  * column's name, such as _GBps or _ns. The name of the file stands for the
  * scenario if the head does not name it. Fails if a file cannot be read or has
- * no numbers, or if it is a history, or if two numbers have the same scenario,
- * point and column. Adds the points that failed to @failed, of RepNumber
- * without column, unit and value; it may be NULL. The caller frees the arrays.
- */
+ * no numbers, or if two numbers have the same scenario, point and column. Adds
+ * the points that failed to @failed, of RepNumber without column, unit and
+ * value. The caller frees the arrays. */
 GPtrArray *rep_series_read_files(char **files, GPtrArray *failed,
                                  GError **error);
 

@@ -30,8 +30,6 @@ void sim_histogram_add(SimHistogram *histogram, uint64_t value);
 /* Adds @value @times times. */
 void sim_histogram_add_many(SimHistogram *histogram, uint64_t value,
                             uint64_t times);
-/* Adds all values of @from, which is not changed, to @histogram. */
-void sim_histogram_merge(SimHistogram *histogram, const SimHistogram *from);
 
 uint64_t sim_histogram_count(const SimHistogram *histogram);
 /* The sum, or UINT64_MAX when it is greater. */
@@ -57,20 +55,6 @@ uint64_t sim_histogram_quantile(const SimHistogram *histogram,
 bool sim_histogram_next(const SimHistogram *histogram, unsigned int *bucket,
                         uint64_t *ret_value, uint64_t *ret_count);
 
-/* Mean and variance of any values, in one pass (Welford). A value type. */
-typedef struct SimTally {
-    uint64_t count;
-    double mean;
-    double squares; /* sum of squared differences from the mean */
-    double min;
-    double max;
-} SimTally;
-
-void sim_tally_init(SimTally *tally);
-void sim_tally_add(SimTally *tally, double value);
-/* Of the sample (divisor count - 1); 0 for less than two values. */
-double sim_tally_variance(const SimTally *tally);
-
 /*
  * The quantile of Student's t distribution with @freedom (1 or more) degrees of
  * freedom that bounds the part @confidence (0 to 1, exclusive) around 0: 12.706
@@ -78,27 +62,5 @@ double sim_tally_variance(const SimTally *tally);
  * "Handbook of Mathematical Functions".
  */
 double sim_stats_student(double confidence, unsigned freedom);
-
-/*
- * A level that changes over time: a queue length, or 0 and 1 for idle and
- * busy. Its time-weighted average is kept as an exact integer. A value type.
- */
-typedef struct SimLevel {
-    SimTime start;
-    SimTime last;
-    int64_t level;
-    int64_t max;
-    __int128 area; /* level times ps, from start to last */
-} SimLevel;
-
-/* Starts measuring at @now with @level. */
-void sim_level_init(SimLevel *level, SimTime now, int64_t value);
-/* Measures anew from @now, e.g. after a warm-up; the level stays. */
-void sim_level_reset(SimLevel *level, SimTime now);
-/* The level is @value, or @delta more, from @now on. @now never decreases. */
-void sim_level_set(SimLevel *level, SimTime now, int64_t value);
-void sim_level_add(SimLevel *level, SimTime now, int64_t delta);
-/* The average from the start until @now; the level itself at the start. */
-double sim_level_mean(const SimLevel *level, SimTime now);
 
 #endif

@@ -24,10 +24,4 @@ Table *table_parse(const char *data, gsize length, const char *name,
 /* Reads the file at @path with table_parse(). */
 Table *table_read(const char *path, GError **error);
 
-/* The same two, but all columns become TABLE_TEXT: each cell stays as it is
- * written. */
-Table *table_parse_texts(const char *data, gsize length, const char *name,
-                         GError **error);
-Table *table_read_texts(const char *path, GError **error);
-
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Invariant: queues that use the engine, its random streams and its statistics
- * behave as queueing theory predicts. M/M/1 and M/D/1 (Poisson arrivals,
- * exponential or constant service, one server, first come first served) have
- * closed formulas for the mean number in the system and the mean wait. The
- * means over batches must agree with these within their confidence interval,
- * which must be narrow.
+ * Invariant: queues that use the engine and its random streams behave as
+ * queueing theory predicts. M/M/1 and M/D/1 (Poisson arrivals, exponential or
+ * constant service, one server, first come first served) have closed formulas
+ * for the mean number in the system and the mean wait. The means over batches
+ * must agree with these within their confidence interval, which must be narrow.
  */
 #include <check.h>
 #include <math.h>
@@ -13,7 +12,6 @@
 
 #include "sim_engine.h"
 #include "sim_random.h"
-#include "sim_stats.h"
 #include "../suite.h"
 
 #define SERVICE_MEAN    1000000 /* ps */
@@ -23,6 +21,48 @@
 
 /* Student's t for 29 degrees of freedom, two-sided 99.9 %. */
 #define T_29 3.659
+
+/* A sample: its size, mean and sum of squares around the mean (Welford). */
+typedef struct Sample {
+    unsigned count;
+    double mean, squares;
+} Sample;
+
+static void sample_add(Sample *sample, double value)
+{
+    double difference = value - sample->mean;
+
+    sample->count++;
+    sample->mean += difference / sample->count;
+    sample->squares += difference * (value - sample->mean);
+}
+
+/* A level that changes over time, and its sum since the start in level times
+ * ps. */
+typedef struct Level {
+    SimTime start, last;
+    int64_t level;
+    __int128 area;
+} Level;
+
+static void level_set(Level *level, SimTime now, int64_t value)
+{
+    level->area += (__int128)level->level * (now - level->last);
+    level->last = now;
+    level->level = value;
+}
+
+/* Returns the mean since the start, and starts again. */
+static double level_take(Level *level, SimTime now)
+{
+    double mean;
+
+    level_set(level, now, level->level);
+    mean = (double)level->area / (double)(now - level->start);
+    level->start = now;
+    level->area = 0;
+    return mean;
+}
 
 typedef struct Queue {
     SimEngine *engine;
@@ -36,9 +76,9 @@ typedef struct Queue {
     uint32_t first;
     uint32_t count;
     uint64_t served;
-    SimLevel number;
-    SimLevel busy;
-    SimTally wait; /* until the service starts, in ps */
+    Level number;
+    Level busy;
+    Sample wait; /* until the service starts, in ps */
 } Queue;
 
 static void start_service(Queue *queue)
@@ -49,7 +89,7 @@ static void start_service(Queue *queue)
     if (!queue->constant_service) {
         service = sim_random_exponential(&queue->services, SERVICE_MEAN);
     }
-    sim_tally_add(&queue->wait, (double)(now - queue->line[queue->first]));
+    sample_add(&queue->wait, (double)(now - queue->line[queue->first]));
     sim_event_schedule(&queue->departure, now + service);
 }
 
@@ -65,9 +105,9 @@ static void arrive(SimEvent *event)
         ck_abort_msg("more than %u in the system", QUEUE_MAX);
     }
     queue->line[(queue->first + queue->count++) % QUEUE_MAX] = now;
-    sim_level_set(&queue->number, now, queue->count);
+    level_set(&queue->number, now, queue->count);
     if (queue->count == 1) {
-        sim_level_set(&queue->busy, now, 1);
+        level_set(&queue->busy, now, 1);
         start_service(queue);
     }
 }
@@ -79,11 +119,11 @@ static void depart(SimEvent *event)
 
     queue->first = (queue->first + 1) % QUEUE_MAX;
     queue->count--;
-    sim_level_add(&queue->number, now, -1);
+    level_set(&queue->number, now, queue->count);
     if (queue->count) {
         start_service(queue);
     } else {
-        sim_level_set(&queue->busy, now, 0);
+        level_set(&queue->busy, now, 0);
     }
     if (++queue->served == BATCH_CUSTOMERS) {
         sim_engine_stop(queue->engine);
@@ -91,25 +131,22 @@ static void depart(SimEvent *event)
 }
 
 /* Runs one batch and clears the statistics for the next. */
-static void run_batch(Queue *queue, SimTally *number, SimTally *wait,
-                      SimTally *busy)
+static void run_batch(Queue *queue, Sample *number, Sample *wait, Sample *busy)
 {
     SimTime now;
 
     queue->served = 0;
     sim_engine_run(queue->engine);
     now = sim_engine_now(queue->engine);
-    sim_tally_add(number, sim_level_mean(&queue->number, now));
-    sim_tally_add(busy, sim_level_mean(&queue->busy, now));
-    sim_tally_add(wait, queue->wait.mean / SERVICE_MEAN);
-    sim_level_reset(&queue->number, now);
-    sim_level_reset(&queue->busy, now);
-    sim_tally_init(&queue->wait);
+    sample_add(number, level_take(&queue->number, now));
+    sample_add(busy, level_take(&queue->busy, now));
+    sample_add(wait, queue->wait.mean / SERVICE_MEAN);
+    queue->wait = (Sample){0};
 }
 
-static void check_mean(const SimTally *batches, double expected)
+static void check_mean(const Sample *batches, double expected)
 {
-    double half = T_29 * sqrt(sim_tally_variance(batches) / BATCHES);
+    double half = T_29 * sqrt(batches->squares / (BATCHES - 1) / BATCHES);
 
     ck_assert_uint_eq(batches->count, BATCHES);
     ck_assert_double_eq_tol(batches->mean, expected, half);
@@ -123,7 +160,7 @@ static void check_queue(bool constant_service, int load_percent)
     /* Pollaczek-Khinchine formula. The squared coefficient of variation of the
      * service time is 0 if it is constant and 1 if it is exponential. */
     double wait = load / (1 - load) * (constant_service ? 0.5 : 1);
-    SimTally numbers, waits, busies;
+    Sample numbers = {0}, waits = {0}, busies = {0};
     int i;
 
     queue->engine = sim_engine_new();
@@ -136,15 +173,10 @@ static void check_queue(bool constant_service, int load_percent)
     sim_event_init(&queue->departure, queue->engine, depart,
                    SIM_PRIORITY_NORMAL, 1);
     sim_event_schedule(&queue->arrival, 0);
-    sim_level_init(&queue->number, 0, 0);
-    sim_level_init(&queue->busy, 0, 0);
-    sim_tally_init(&queue->wait);
 
     /* The first batch is the warm-up. */
     run_batch(queue, &numbers, &waits, &busies);
-    sim_tally_init(&numbers);
-    sim_tally_init(&waits);
-    sim_tally_init(&busies);
+    numbers = waits = busies = (Sample){0};
     for (i = 0; i < BATCHES; i++) {
         run_batch(queue, &numbers, &waits, &busies);
     }

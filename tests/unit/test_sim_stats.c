@@ -2,8 +2,7 @@
 /*
  * Invariant: the statistics agree with those computed directly from all values.
  * The reference for quantiles of a histogram is a sorted array (within the
- * resolution), for tallies the two-pass formulas, and for levels the sum over
- * all steps. Quantiles of Student's t are those of published tables.
+ * resolution). Quantiles of Student's t are those of published tables.
  */
 #include <check.h>
 #include <math.h>
@@ -150,31 +149,6 @@ START_TEST(test_histogram_edges)
 }
 END_TEST
 
-START_TEST(test_histogram_merge)
-{
-    g_autoptr(SimHistogram) both = sim_histogram_new();
-    g_autoptr(SimHistogram) part = sim_histogram_new();
-    g_autofree uint64_t *values = g_new(uint64_t, COUNT);
-    SimRandom random;
-    int i;
-
-    sim_random_init(&random, 2, "merge");
-    for (i = 0; i < COUNT; i++) {
-        values[i] = next_value(&random, i % 3);
-        sim_histogram_add(i % 5 ? both : part, values[i]);
-    }
-    sim_histogram_merge(both, part);
-    check_quantiles(both, values, COUNT);
-
-    /* Merging an empty histogram, or merging into one, changes no value. */
-    sim_histogram_reset(part);
-    sim_histogram_merge(both, part);
-    check_quantiles(both, values, COUNT);
-    sim_histogram_merge(part, both);
-    check_quantiles(part, values, COUNT);
-}
-END_TEST
-
 START_TEST(test_histogram_empty_and_many)
 {
     g_autoptr(SimHistogram) histogram = sim_histogram_new();
@@ -197,94 +171,6 @@ START_TEST(test_histogram_empty_and_many)
     ck_assert_uint_eq(sim_histogram_quantile(histogram, 1000000), 200);
     sim_histogram_add_many(histogram, UINT64_MAX, 2);
     ck_assert_uint_eq(sim_histogram_sum(histogram), UINT64_MAX);
-}
-END_TEST
-
-START_TEST(test_tally)
-{
-    g_autofree double *values = g_new(double, COUNT);
-    /* With a large offset a plain sum of squares would lose all digits. */
-    double offset = _i ? 1e9 : 0;
-    double sum = 0, squares = 0, mean, min, max, variance;
-    SimRandom random;
-    SimTally tally;
-    int i;
-
-    sim_random_init(&random, 3, "tally");
-    sim_tally_init(&tally);
-    ck_assert_double_eq(sim_tally_variance(&tally), 0);
-    for (i = 0; i < COUNT; i++) {
-        values[i] = offset + sim_random_double(&random) - 0.5;
-        sum += values[i] - offset;
-        sim_tally_add(&tally, values[i]);
-    }
-    mean = offset + sum / COUNT;
-    min = max = values[0];
-    for (i = 0; i < COUNT; i++) {
-        squares += (values[i] - mean) * (values[i] - mean);
-        min = fmin(min, values[i]);
-        max = fmax(max, values[i]);
-    }
-    variance = squares / (COUNT - 1);
-    ck_assert_uint_eq(tally.count, COUNT);
-    ck_assert_double_eq(tally.min, min);
-    ck_assert_double_eq(tally.max, max);
-    ck_assert_double_eq_tol(tally.mean, mean, 1e-9 + mean * 1e-14);
-    ck_assert_double_eq_tol(sim_tally_variance(&tally), variance,
-                            variance * 1e-6);
-}
-END_TEST
-
-/* The reference adds the level once for every ps. */
-START_TEST(test_level)
-{
-    enum {
-        START = 500,
-        END = 100500
-    };
-    SimLevel level;
-    SimRandom random;
-    int64_t value = 3, sum = 0, max = 3;
-    SimTime now;
-
-    sim_random_init(&random, 4, "level");
-    sim_level_init(&level, START, value);
-    ck_assert_double_eq(sim_level_mean(&level, START), 3);
-    for (now = START; now < END; now++) {
-        if (now == START + 1000) {
-            sim_level_reset(&level, now);
-            sum = 0;
-            max = value;
-        }
-        switch (sim_random_below(&random, 20)) {
-        case 0:
-            value = (int64_t)sim_random_below(&random, 9) - 4;
-            sim_level_set(&level, now, value);
-            break;
-        case 1:
-            value += 2;
-            sim_level_add(&level, now, 2);
-            break;
-        }
-        max = MAX(max, value);
-        sum += value;
-    }
-    ck_assert_int_eq(level.level, value);
-    ck_assert_int_eq(level.max, max);
-    ck_assert_double_eq_tol(sim_level_mean(&level, END),
-                            (double)sum / (END - START - 1000), 1e-12);
-}
-END_TEST
-
-/* The integral of a high level over a week in ps exceeds 64 bits. */
-START_TEST(test_level_long)
-{
-    SimTime week = 7 * 86400 * SIM_S;
-    SimLevel level;
-
-    sim_level_init(&level, 0, 1000000);
-    sim_level_set(&level, week, 0);
-    ck_assert_double_eq(sim_level_mean(&level, 2 * week), 500000);
 }
 END_TEST
 
@@ -327,11 +213,7 @@ int main(void)
 
     tcase_add_loop_test(tcase, test_histogram, 0, 3);
     tcase_add_test(tcase, test_histogram_edges);
-    tcase_add_test(tcase, test_histogram_merge);
     tcase_add_test(tcase, test_histogram_empty_and_many);
-    tcase_add_loop_test(tcase, test_tally, 0, 2);
-    tcase_add_test(tcase, test_level);
-    tcase_add_test(tcase, test_level_long);
     tcase_add_test(tcase, test_student);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

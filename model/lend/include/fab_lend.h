@@ -74,12 +74,7 @@ void fab_lend_return(FabLend *lend);
 /* The lend of @device; NULL if it is not lent. */
 FabLend *fab_lend_of(FabEndpoint *device);
 
-FabEndpoint *fab_lend_device(const FabLend *lend);
-FabRoot *fab_lend_lender(const FabLend *lend);
-FabRoot *fab_lend_borrower(const FabLend *lend);
 bool fab_lend_is_vm(const FabLend *lend);
-/* The lender's adapter that holds the DMA window. */
-FabNtb *fab_lend_adapter(const FabLend *lend);
 uint64_t fab_lend_window_bytes(const FabLend *lend);
 
 /* The address of BAR @bar of the device for the borrower's CPU. Returns false
@@ -89,8 +84,8 @@ bool fab_lend_bar(const FabLend *lend, int bar, FabBusAddr *ret_addr);
 /*
  * Maps [@addr, +@size_bytes) of the borrower's memory for the device, and
  * returns the address that the device must use. Fails with FAB_ERROR_NO_ROOM
- * when the DMA window is full; this failure is also counted, and reported to
- * the observer. Fails with FAB_ERROR_ADDRESS if the range is not memory.
+ * when the DMA window is full; this failure is also counted. Fails with
+ * FAB_ERROR_ADDRESS if the range is not memory.
  */
 bool fab_lend_map(FabLend *lend, FabBusAddr addr, uint64_t size_bytes,
                   FabBusAddr *ret_device_addr, GError **error);
@@ -142,11 +137,5 @@ const FabLendCounters *fab_lend_counters(const FabLend *lend);
 
 /* Real drivers log this when a DMA window is full. */
 #define FAB_LEND_NO_ROOM "No room in IOMMU range"
-
-/* Called with the lend whose window is full, and the size that did not fit.
- * The observer must not change anything. */
-typedef void (*FabNoRoomFn)(void *owner, const FabLend *lend,
-                            uint64_t size_bytes);
-void fab_lend_set_no_room(FabFabric *fabric, FabNoRoomFn fn, void *owner);
 
 #endif

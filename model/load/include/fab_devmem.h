@@ -67,7 +67,6 @@ uint32_t fab_devmem_give(FabDevmem *devmem, uint32_t page);
 int fab_devmem_dontneed(FabDevmem *devmem, const FabDevmemTokens *tokens,
                         unsigned count);
 
-uint32_t fab_devmem_pages(const FabDevmem *devmem);
 uint32_t fab_devmem_free_pages(const FabDevmem *devmem);
 uint32_t fab_devmem_held(const FabDevmem *devmem);
 const FabDevmemCounters *fab_devmem_counters(const FabDevmem *devmem);

@@ -81,22 +81,17 @@ FabNet *fab_net_new(FabFabric *fabric, const char *name,
                     const FabNetParams *params);
 /* NULL if @fabric has no network @name. */
 FabNet *fab_net_find(const FabFabric *fabric, const char *name);
-const FabNetParams *fab_net_params(const FabNet *net);
 
 /* Adds a port that sends @rate_bytes_s. Its events have the rank @rank. @owner
  * must outlive the fabric's run. The network owns the port. */
 FabNetPort *fab_net_join(FabNet *net, uint64_t rate_bytes_s, uint32_t rank,
                          const FabNetPortOps *ops, void *owner);
-unsigned fab_net_ports(const FabNet *net);
 FabNet *fab_net_port_net(const FabNetPort *port);
 
 FabPacket *fab_net_packet_new(FabNet *net);
 void fab_net_packet_free(FabNet *net, FabPacket *packet);
 /* Packets that are neither free nor delivered, for tests. */
 uint64_t fab_net_packets_alive(const FabNet *net);
-
-/* The bytes that a packet takes on the wire of @net. */
-uint32_t fab_net_wire_bytes(const FabNet *net, const FabPacket *packet);
 
 /* Sends @packet, behind those that @port has not sent yet. Takes ownership. */
 void fab_net_send(FabNetPort *port, FabPacket *packet);

@@ -66,9 +66,6 @@ typedef struct FabNicCounters {
     uint64_t no_queue;      /* packets dropped: no queue takes them */
 } FabNicCounters;
 
-/* Returns a message if @params cannot be, otherwise NULL. */
-const char *fab_nic_params_wrong(const FabNicParams *params);
-
 /* Makes @device, which is realized, a NIC. Its fabric owns the NIC. The
  * parameters must be right, and BAR 0 must have space for the registers. */
 FabNic *fab_nic_new(FabEndpoint *device, const FabNicParams *params);
@@ -77,8 +74,6 @@ FabNic *fab_nic_of(const FabEndpoint *device);
 FabEndpoint *fab_nic_device(const FabNic *nic);
 const FabNicParams *fab_nic_params(const FabNic *nic);
 const FabNicCounters *fab_nic_counters(const FabNic *nic);
-/* The size that BAR 0 must have for @queues. */
-uint64_t fab_nic_bar_bytes(uint32_t queues);
 
 /* Connects port number @port, which is not connected, to @net. */
 void fab_nic_connect(FabNic *nic, unsigned port, FabNet *net);

@@ -85,9 +85,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabProfile, fab_profile_free)
 /* Ends the observation; once, after the run, before the results are read. */
 void fab_profile_finish(FabProfile *profile);
 
-/* The observed time; 0 if the run ended before it began. */
-SimTime fab_profile_interval(const FabProfile *profile);
-
 /* All resources, sorted by the names of component and port, unused ones
  * included. They belong to the profile. */
 const FabResource *fab_profile_resources(const FabProfile *profile,
