@@ -4,9 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exp_path.h"
 #include "cmd_load.h"
-#include "table.h"
+#include "exp_path.h"
 #include "topo_plan.h"
 #include "topo_units.h"
 
@@ -27,80 +26,17 @@ static const char details[] =
     "\n"
     "Exit status: 0 done, 1 there is no way, 2 bad usage or description.";
 
-/* Returns a time in ns with three decimals, which are picoseconds. */
-static char *ns_text(SimTime ps)
-{
-    return table_number_print(ps, 3);
-}
-
-static void set_ns(Table *table, unsigned row, unsigned column, SimTime ps)
-{
-    table_set_number(table, row, column, ps);
-}
-
-static void print_leg(const ExpLeg *leg)
-{
-    static const TableColumn columns[] = {
-        {"hop", TABLE_TEXT, 0},         {"element", TABLE_TEXT, 0},
-        {"kind", TABLE_TEXT, 0},        {"ns", TABLE_DECIMAL, 3},
-        {"link_ns", TABLE_DECIMAL, 3},  {"requester", TABLE_TEXT, 0},
-        {"address_out", TABLE_TEXT, 0},
-    };
-    g_autoptr(Table) table = table_new();
-    g_autofree char *time = ns_text(leg->time_ps);
-
-    table_add_columns(table, columns, G_N_ELEMENTS(columns));
-    for (unsigned i = 0; i < leg->steps->len; i++) {
-        const ExpStep *step = leg->steps->pdata[i];
-        unsigned row = table_add_row(table);
-        g_autofree char *hop =
-            step->hop ? g_strdup_printf("%u", step->hop) : g_strdup("-");
-        g_autofree char *id = g_strdup_printf(
-            "%02x:%02x.%x", FAB_BDF_BUS(step->requester_id),
-            FAB_BDF_DEV(step->requester_id), FAB_BDF_FN(step->requester_id));
-        g_autofree char *addr =
-            g_strdup_printf("0x%" G_GINT64_MODIFIER "x", step->addr);
-        bool is_completion = strcmp(leg->what, "completion") == 0;
-
-        table_set_text(table, row, 0, hop);
-        table_set_text(table, row, 1, step->name);
-        table_set_text(table, row, 2, step->kind);
-        set_ns(table, row, 3, step->time_ps);
-        set_ns(table, row, 4, step->is_last ? TABLE_NONE : step->link_ps);
-        table_set_text(table, row, 5, step->is_last ? "" : id);
-        table_set_text(table, row, 6,
-                       step->is_last || is_completion ? "" : addr);
-    }
-    printf("%s, %s ns\n", leg->what, time);
-    cmd_print_table(table);
-    putchar('\n');
-}
-
-static void print_path(const ExpPath *path)
-{
-    g_autofree char *time = ns_text(path->time_ps);
-    g_autofree char *round_trip = ns_text(path->round_trip_ps);
-
-    for (unsigned i = 0; i < path->legs->len; i++) {
-        print_leg(path->legs->pdata[i]);
-    }
-    printf("path: %s\n%u hop%s, %u root%s, %s ns", path->text, path->hops,
-           path->hops == 1 ? "" : "s", path->roots, path->roots == 1 ? "" : "s",
-           time);
-    if (path->round_trip_ps > 0) {
-        printf(", round trip of the read %s ns", round_trip);
-    }
-    putchar('\n');
-}
-
 /* Prints @path, or @error if @path is NULL. Frees both. */
 static bool print_result(ExpPath *path, GError *error)
 {
+    g_autoptr(GString) text = g_string_new(NULL);
+
     if (!path) {
         cmd_complain("path", error);
         return false;
     }
-    print_path(path);
+    exp_path_append(text, path);
+    fputs(text->str, stdout);
     exp_path_free(path);
     return true;
 }

@@ -75,38 +75,6 @@ static GPtrArray *request_of(const Options *options)
     return requests;
 }
 
-static void print_selections(const GPtrArray *selections)
-{
-    static const TableColumn columns[] = {
-        {"host", TABLE_TEXT, 0},      {"device", TABLE_TEXT, 0},
-        {"fabric", TABLE_TEXT, 0},    {"instance", TABLE_INTEGER, 0},
-        {"function", TABLE_TEXT, 0},  {"slot", TABLE_TEXT, 0},
-        {"interface", TABLE_TEXT, 0},
-    };
-    g_autoptr(Table) table = table_new();
-
-    table_add_columns(table, columns, G_N_ELEMENTS(columns));
-    for (unsigned i = 0; i < selections->len; i++) {
-        const InvSelection *selection = selections->pdata[i];
-        const InvDevice *device = selection->device;
-        g_autofree char *slot = topo_address_to_string(selection->slot);
-        g_autofree char *function =
-            selection->is_virtual
-                ? g_strdup_printf("VF %u", selection->virtual_function)
-                : g_strdup("PF");
-        unsigned row = table_add_row(table);
-
-        table_set_text(table, row, 0, selection->host->name);
-        table_set_text(table, row, 1, device->name);
-        table_set_text(table, row, 2, device->fabric ? device->fabric : "-");
-        table_set_number(table, row, 3, selection->instance);
-        table_set_text(table, row, 4, function);
-        table_set_text(table, row, 5, slot);
-        table_set_text(table, row, 6, selection->interface);
-    }
-    cmd_print_table(table);
-}
-
 /* Selects on all hosts, prints, and returns the exit status. */
 static int select_all(const Options *options, const Inventory *inventory,
                       const GPtrArray *requests)
@@ -134,7 +102,10 @@ static int select_all(const Options *options, const Inventory *inventory,
 
         puts(text);
     } else {
-        print_selections(selections);
+        g_autoptr(GString) text = g_string_new(NULL);
+
+        inv_selections_append(text, selections);
+        fputs(text->str, stdout);
     }
     if (options->verbose) {
         g_autofree char *text = inv_shared_cards(selections);

@@ -54,4 +54,10 @@ Table *exp_lend_plan_table_new(void);
 bool exp_lend_plan_add_rows(const ExpLendPlan *plan, Table *table,
                             FabPlan *ret_sums, GError **error);
 
+/* Does the same, and appends the rows to @text, with readable sizes, equal
+ * devices in one row, and the first term that does not fit. *ret_fits says if
+ * all fits. */
+bool exp_lend_plan_append(GString *text, const ExpLendPlan *plan, Table *table,
+                          bool *ret_fits, GError **error);
+
 #endif

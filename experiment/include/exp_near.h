@@ -52,4 +52,8 @@ ExpNear *exp_near_new(const TopoDescription *description,
 void exp_near_free(ExpNear *near);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpNear, exp_near_free)
 
+/* Appends a table of the candidates, and what limits each, or why it is none.
+ */
+void exp_near_append(GString *text, const ExpNear *near);
+
 #endif

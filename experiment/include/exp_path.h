@@ -58,4 +58,7 @@ ExpPath *exp_path_of_flow(const TopoDescription *description,
 void exp_path_free(ExpPath *path);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpPath, exp_path_free)
 
+/* Appends a table of the elements of each leg, and a line about the whole. */
+void exp_path_append(GString *text, const ExpPath *path);
+
 #endif

@@ -37,4 +37,7 @@ char *inv_selections_to_json(const GPtrArray *selections);
  * frees it. */
 char *inv_shared_cards(const GPtrArray *selections);
 
+/* Appends a table of @selections (of InvSelection). */
+void inv_selections_append(GString *text, const GPtrArray *selections);
+
 #endif
