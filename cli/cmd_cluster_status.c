@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "cmd_cluster_common.h"
-#include "cmd_cluster_table.h"
 
 /* The supervisor waits a second for monitors that do not answer. */
 #define ANSWER_MS 5000
@@ -29,7 +28,7 @@ static int run(const CmdVerb *verb, int argc, char **argv)
     if (status == 0 && is_json) {
         puts(text->str);
     } else if (status == 0) {
-        cmd_cluster_print_table(text->str);
+        cmd_cluster_print_status(text->str);
     }
     return status;
 }

@@ -6,7 +6,6 @@
 #include "clu_dir.h"
 #include "cmd.h"
 #include "cmd_cluster_common.h"
-#include "cmd_cluster_table.h"
 #include "cmd_load.h"
 #include "img_start.h"
 #include "timed_board.h"
@@ -191,7 +190,7 @@ static int bring_up(CluClient *client, const Up *up, GError **error)
     status =
         clu_calls_bring_up(client, &mode, (unsigned)up->timeout_s, text, error);
     if (status == 0 && !up->is_quiet) {
-        cmd_cluster_print_table(text->str);
+        cmd_cluster_print_status(text->str);
         if (up->is_timed) {
             print_limits(up);
         }

@@ -7,7 +7,7 @@
 #include <glib/gstdio.h>
 
 #include "cmd.h"
-#include "cmd_cluster_cp.h"
+#include "clu_files.h"
 #include "cmd_load.h"
 #include "exp_fabric.h"
 #include "fab_component.h"
@@ -102,13 +102,16 @@ static const char sysfs_script[] =
 
 /* Copies the part of /sys of @host that an inventory needs to the folder @dir.
  * Returns false after a message. */
-static bool fetch_sysfs(const char *verb, const CmdArgs *args, const char *host,
+static bool fetch_sysfs(const char *verb, const char *cluster, const char *host,
                         const char *dir)
 {
     g_autoptr(GString) archive = g_string_new(NULL);
     GError *error = NULL;
 
-    if (cmd_cluster_fetch(verb, args, host, sysfs_script, archive) != 0) {
+    if (clu_files_fetch(cluster, host, sysfs_script, archive, &error) != 0) {
+        if (error) {
+            cmd_complain(verb, error);
+        }
         cmd_usage(verb, "/sys of host %s cannot be read", host);
         return false;
     }
@@ -130,8 +133,7 @@ static void remove_folder(const char *dir)
 
 /* Adds @host of the cluster. Returns false after a message. */
 static bool add_live_host(const char *verb, const CmdHosts *options,
-                          const CmdArgs *args, const char *host,
-                          Inventory *inventory)
+                          const char *host, Inventory *inventory)
 {
     GError *error = NULL;
     g_autofree char *dir = g_dir_make_tmp("farside-XXXXXX", &error);
@@ -141,7 +143,7 @@ static bool add_live_host(const char *verb, const CmdHosts *options,
         cmd_complain(verb, error);
         return false;
     }
-    good = fetch_sysfs(verb, args, host, dir);
+    good = fetch_sysfs(verb, options->cluster, host, dir);
     if (good && !inv_add_sysfs(inventory, host, dir, ids_of(options), &error)) {
         cmd_complain(verb, error);
         good = false;
@@ -165,11 +167,14 @@ static void no_such_host(const char *verb, const char *name, char **hosts)
 
 static Inventory *load_cluster(const char *verb, const CmdHosts *options)
 {
-    const CmdArgs args = {.cluster = options->cluster};
-    g_auto(GStrv) hosts = cmd_cluster_hosts(verb, &args);
+    GError *error = NULL;
+    g_auto(GStrv) hosts = clu_files_hosts(options->cluster, &error);
     g_autoptr(Inventory) inventory = inv_new();
 
     if (!hosts) {
+        if (error) {
+            cmd_complain(verb, error);
+        }
         return NULL;
     }
     if (options->host &&
@@ -179,7 +184,7 @@ static Inventory *load_cluster(const char *verb, const CmdHosts *options)
     }
     for (char **host = hosts; *host; host++) {
         if ((!options->host || strcmp(*host, options->host) == 0) &&
-            !add_live_host(verb, options, &args, *host, inventory)) {
+            !add_live_host(verb, options, *host, inventory)) {
             return NULL;
         }
     }

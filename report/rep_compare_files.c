@@ -9,7 +9,7 @@
 #include "table_file.h"
 #include "table_format.h"
 
-/* What is collected over all files. */
+/* Sums over all files. */
 typedef struct Compare {
     const RepCompareFiles *how;
     GString *text;

@@ -11,7 +11,7 @@ GPtrArray *bench_choose(char **patterns);
 /* Returns the first pattern that matches no case; NULL if there is none. */
 const char *bench_find_unmatched(char **patterns);
 
-/* What was measured. */
+/* The figures of a run. */
 typedef struct BenchReport {
     Table *table;           /* for a terminal */
     Table *csv;             /* a row for each figure */
