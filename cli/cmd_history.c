@@ -69,9 +69,9 @@ static bool parse_band(const char *text, int64_t *ret_mpct)
 
 static int show(const Options *options, const char *path)
 {
-    unsigned worse = 0, better = 0;
+    unsigned worse;
     g_autoptr(RepHistory) history = NULL;
-    g_autoptr(Table) table = NULL;
+    g_autoptr(GString) text = g_string_new(NULL);
     GError *error = NULL;
     int64_t band;
 
@@ -84,20 +84,8 @@ static int show(const Options *options, const char *path)
         cmd_complain("history", error);
         return CMD_USAGE;
     }
-    table = rep_history_table(history, options->all);
-    if (table_n_rows(table) > 0) {
-        cmd_print_table(table);
-        putchar('\n');
-    }
-    for (unsigned i = 0; i < history->trends->len; i++) {
-        const RepTrend *trend = history->trends->pdata[i];
-
-        worse += trend->first_out >= 0 && trend->is_worse;
-        better += trend->first_out >= 0 && !trend->is_worse;
-    }
-    printf("%u versions, %u numbers: %u left the band for the worse, %u for "
-           "the better\n",
-           history->versions->len, history->trends->len, worse, better);
+    worse = rep_history_show(history, options->all, text);
+    fputs(text->str, stdout);
     if (options->plot && !rep_history_plot(history, options->plot, &error)) {
         bool is_input = g_error_matches(error, TABLE_ERROR, TABLE_ERROR_VALUE);
 

@@ -74,32 +74,6 @@ static Inventory *load_sysfs(const char *verb, const CmdHosts *options)
     return g_steal_pointer(&inventory);
 }
 
-/*
- * Writes what inv_add_sysfs() reads of /sys as a tar archive. The files are
- * copied first, because sysfs does not tell their sizes.
- */
-static const char sysfs_script[] =
-    "to=$(mktemp -d) && cd /sys/bus/pci/devices || exit 1\n"
-    "trap 'rm -rf \"$to\"' EXIT\n"
-    "exec </dev/null\n"
-    "for at in *; do\n"
-    "    copy=$to/bus/pci/devices/$at\n"
-    "    mkdir -p \"$copy\"\n"
-    "    for file in class vendor device numa_node config sriov_totalvfs \\\n"
-    "        sriov_offset sriov_stride; do\n"
-    "        [ ! -e \"$at/$file\" ] || cat \"$at/$file\" >\"$copy/$file\"\n"
-    "    done\n"
-    "    [ ! -e \"$at/physfn\" ] || mkdir \"$copy/physfn\"\n"
-    "    for port in \"$at\"/net/*; do\n"
-    "        [ ! -e \"$port\" ] || mkdir -p \"$copy/net/${port##*/}\"\n"
-    "    done\n"
-    "    for port in \"$at\"/infiniband/*/ports/1/gids; do\n"
-    "        [ ! -e \"$port\" ] || { mkdir -p \"$copy/${port#*/}\" &&\n"
-    "            cat \"$port/0\" >\"$copy/${port#*/}/0\"; }\n"
-    "    done\n"
-    "done\n"
-    "tar -C \"$to\" -cf - .\n";
-
 /* Copies the part of /sys of @host that an inventory needs to the folder @dir.
  * Returns false after a message. */
 static bool fetch_sysfs(const char *verb, const char *cluster, const char *host,
@@ -108,7 +82,8 @@ static bool fetch_sysfs(const char *verb, const char *cluster, const char *host,
     g_autoptr(GString) archive = g_string_new(NULL);
     GError *error = NULL;
 
-    if (clu_files_fetch(cluster, host, sysfs_script, archive, &error) != 0) {
+    if (clu_files_fetch(cluster, host, inv_archive_script, archive, &error) !=
+        0) {
         if (error) {
             cmd_complain(verb, error);
         }

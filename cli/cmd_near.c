@@ -8,48 +8,7 @@
 #include "cmd_hosts.h"
 #include "cmd_load.h"
 #include "exp_near.h"
-#include "topo_suggest.h"
-
-static bool is_candidate(const InvDevice *device, const TopoRequest *request)
-{
-    if (!request) {
-        return device->type == INV_TYPE_INFINIBAND ||
-               device->type == INV_TYPE_NETWORK;
-    }
-    return strcmp(device->name, request->device) == 0 &&
-           (!request->vendor ||
-            g_strcmp0(device->vendor, request->vendor) == 0) &&
-           (!request->fabric ||
-            g_strcmp0(device->fabric, request->fabric) == 0);
-}
-
-/* Returns the devices of @description that are candidates. Ports of one card
- * are one function in the model, and one candidate. */
-static GPtrArray *candidates_new(const TopoDescription *description,
-                                 const Inventory *inventory,
-                                 const TopoDevice *near,
-                                 const TopoRequest *request)
-{
-    GPtrArray *candidates = g_ptr_array_new();
-
-    for (unsigned i = 0; i < inventory->hosts->len; i++) {
-        const InvHost *host = inventory->hosts->pdata[i];
-
-        for (unsigned j = 0; j < host->devices->len; j++) {
-            const InvDevice *device = host->devices->pdata[j];
-            g_auto(GStrv) words = g_strsplit(device->path, ":", 2);
-            g_autofree char *path =
-                g_strconcat(host->name, ".", words[0], NULL);
-            TopoDevice *described = topo_find_device(description, path);
-
-            if (described != near && is_candidate(device, request) &&
-                !g_ptr_array_find(candidates, described, NULL)) {
-                g_ptr_array_add(candidates, described);
-            }
-        }
-    }
-    return candidates;
-}
+#include "inv_select.h"
 
 static int rank(const TopoDescription *description, const TopoDevice *near,
                 const GPtrArray *candidates, ExpNearGoal goal)
@@ -97,7 +56,7 @@ int cmd_near(const char *file, char **sets, const char *near_path,
                          "them",
                          near_path);
     }
-    candidates = candidates_new(description, inventory, near, request);
+    candidates = inv_candidates(description, inventory, near, request);
     if (candidates->len == 0) {
         return cmd_usage("select",
                          "%s has no candidate beside %s; name a device of its "

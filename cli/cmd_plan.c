@@ -10,7 +10,7 @@
 #include "exp_lend_plan.h"
 #include "fab_size.h"
 #include "table_csv.h"
-#include "topo_units.h"
+#include "table_file.h"
 
 static const char details[] =
     "Computes, as the SmartIO manual does, how the mapping entries of an NTB\n"
@@ -113,161 +113,32 @@ static int print_machines(const TopoDescription *description, Table *table)
 
 typedef struct Options {
     char **sets;
-    char **bars;
-    char **dma;
-    char *window;
-    char *ram;
     char *csv;
-    int entries, reserved, nodes, borrowers, devices;
-    gboolean iommu_off;
+    ExpLendPlanWords words;
 } Options;
-
-static bool parse_bytes(const char *option, const char *text,
-                        uint64_t *ret_bytes)
-{
-    GError *error = NULL;
-    int64_t value;
-
-    if (!topo_units_parse(TOPO_UNIT_BYTES, text, &value, &error)) {
-        g_prefix_error(&error, "%s: ", option);
-        cmd_complain("plan", error);
-        return false;
-    }
-    *ret_bytes = value;
-    return true;
-}
-
-/* Parses "[COUNTx]SIZE,SIZE", the BARs of COUNT devices. */
-static bool parse_bars(const char *text, FabPlanTarget *target)
-{
-    const char *times = strchr(text, 'x');
-    g_auto(GStrv) sizes = g_strsplit(times ? times + 1 : text, ",", -1);
-    g_autofree char *count = times ? g_strndup(text, times - text) : NULL;
-    int64_t number = 1;
-
-    if (count && (!topo_units_parse(TOPO_UNIT_NONE, count, &number, NULL) ||
-                  number < 1 || number > 65536)) {
-        cmd_usage("plan",
-                  "--bars: \"%s\" is not a number of devices; write for "
-                  "example 2x64MiB,32GiB",
-                  count);
-        return false;
-    }
-    target->count = number;
-    if (g_strv_length(sizes) < 1 || g_strv_length(sizes) > FAB_BARS) {
-        cmd_usage("plan", "--bars: a device has 1 to 6 BARs");
-        return false;
-    }
-    for (unsigned i = 0; sizes[i]; i++) {
-        if (!parse_bytes("--bars", sizes[i], &target->bar_bytes[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void add_window(ExpLendPlan *plan, const Options *options,
-                       uint64_t bytes, uint64_t ram, unsigned borrower)
-{
-    FabPlanWindow window = {
-        .bytes = bytes,
-        .ram_bytes = ram,
-        .covers_ram = options->iommu_off,
-        .borrower = borrower,
-    };
-
-    exp_lend_plan_add_window(plan, &window,
-                             g_strdup_printf(options->iommu_off
-                                                 ? "borrower %u, IOMMU off"
-                                                 : "device %u",
-                                             plan->windows->len + 1));
-}
-
-/* Adds the DMA windows of --dma and --devices. With --iommu-off adds one window
- * for each borrower, which all its devices share. */
-static bool parse_windows(const Options *options, ExpLendPlan *plan)
-{
-    uint64_t ram = 0, bytes;
-
-    if (options->ram && !parse_bytes("--ram", options->ram, &ram)) {
-        return false;
-    }
-    if (options->iommu_off) {
-        if (!ram || options->dma || options->devices) {
-            cmd_usage("plan",
-                      "--iommu-off takes --ram, and neither --dma nor "
-                      "--devices: windows cover the RAM of each borrower");
-            return false;
-        }
-        for (int i = 0; i < options->borrowers; i++) {
-            add_window(plan, options, 0, ram, i);
-        }
-        return true;
-    }
-    for (unsigned i = 0; options->dma && options->dma[i]; i++) {
-        if (!parse_bytes("--dma", options->dma[i], &bytes)) {
-            return false;
-        }
-        if (!bytes) {
-            cmd_usage("plan", "--dma: a window has at least 1B; --devices "
-                              "counts those of automatic size");
-            return false;
-        }
-        add_window(plan, options, bytes, ram, 0);
-    }
-    for (int i = 0; i < options->devices; i++) {
-        add_window(plan, options, 0, ram, 0);
-    }
-    return true;
-}
-
-static bool check_count(const char *option, int value, int least)
-{
-    if (value < least || value > 65536) {
-        cmd_usage("plan", "%s is from %d to 65536", option, least);
-        return false;
-    }
-    return true;
-}
-
-static bool parse_plan(const Options *options, ExpLendPlan *plan)
-{
-    FabPlanParams *params = &plan->params;
-
-    if (!check_count("--entries", options->entries, 1) ||
-        !check_count("--reserved", options->reserved, 0) ||
-        !check_count("--nodes", options->nodes, 1) ||
-        !check_count("--borrowers", options->borrowers, 0) ||
-        !check_count("--devices", options->devices, 0) ||
-        !parse_bytes("--window", options->window, &params->window_bytes)) {
-        return false;
-    }
-    params->entries = options->entries;
-    params->reserved = options->reserved;
-    params->nodes = options->nodes;
-    params->borrowers = options->borrowers;
-    for (unsigned i = 0; options->bars && options->bars[i]; i++) {
-        FabPlanTarget target = {.count = 0};
-
-        if (!parse_bars(options->bars[i], &target)) {
-            return false;
-        }
-        exp_lend_plan_add_target(plan, &target, g_strdup(options->bars[i]));
-    }
-    return parse_windows(options, plan);
-}
 
 /* ---- Running ---------------------------------------------------------- */
 
 static int plan_options(const Options *options, Table *table)
 {
     g_autoptr(ExpLendPlan) plan = exp_lend_plan_new("");
+    GError *error = NULL;
+    int status;
 
-    if (!options->window) {
+    if (!options->words.window) {
         return cmd_usage("plan", "name a scenario, or give the size of a "
                                  "window with --window");
     }
-    return parse_plan(options, plan) ? plan_print(table, plan) : CMD_USAGE;
+    if (exp_lend_plan_parse(plan, &options->words, &error)) {
+        return plan_print(table, plan);
+    }
+    if (error->domain == TABLE_ERROR) {
+        status = cmd_usage("plan", "%s", error->message);
+        g_error_free(error);
+        return status;
+    }
+    cmd_complain("plan", error);
+    return CMD_USAGE;
 }
 
 static int plan_scenario(const Options *options, const char *file, Table *table)
@@ -306,27 +177,27 @@ static int plan_scenario(const Options *options, const char *file, Table *table)
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     Options options = {
-        .entries = 128, .reserved = 12, .nodes = 2, .borrowers = 1};
+        .words = {.entries = 128, .reserved = 12, .nodes = 2, .borrowers = 1}};
     const GOptionEntry entries[] = {
-        {"window", 'w', 0, G_OPTION_ARG_STRING, &options.window,
+        {"window", 'w', 0, G_OPTION_ARG_STRING, &options.words.window,
          "Prefetchable size of the adapter", "SIZE"},
-        {"entries", 'e', 0, G_OPTION_ARG_INT, &options.entries,
+        {"entries", 'e', 0, G_OPTION_ARG_INT, &options.words.entries,
          "Mapping entries that it is divided into (default: 128)", "N"},
-        {"reserved", 'r', 0, G_OPTION_ARG_INT, &options.reserved,
+        {"reserved", 'r', 0, G_OPTION_ARG_INT, &options.words.reserved,
          "Entries reserved for each remote node (default: 12)", "N"},
-        {"nodes", 'n', 0, G_OPTION_ARG_INT, &options.nodes,
+        {"nodes", 'n', 0, G_OPTION_ARG_INT, &options.words.nodes,
          "Nodes of the cluster, this one included (default: 2)", "N"},
-        {"borrowers", 'b', 0, G_OPTION_ARG_INT, &options.borrowers,
+        {"borrowers", 'b', 0, G_OPTION_ARG_INT, &options.words.borrowers,
          "Borrowers; each takes an entry for MSI (default: 1)", "N"},
-        {"bars", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.bars,
+        {"bars", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.words.bars,
          "BARs of N mapped devices; repeatable", "[Nx]SIZE,..."},
-        {"devices", 'd', 0, G_OPTION_ARG_INT, &options.devices,
+        {"devices", 'd', 0, G_OPTION_ARG_INT, &options.words.devices,
          "Number of devices lent with an automatic DMA window", "N"},
-        {"dma", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.dma,
+        {"dma", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.words.dma,
          "DMA window of a lent device, set by hand; repeatable", "SIZE"},
-        {"ram", 0, 0, G_OPTION_ARG_STRING, &options.ram,
+        {"ram", 0, 0, G_OPTION_ARG_STRING, &options.words.ram,
          "RAM of a borrower; no window is larger", "SIZE"},
-        {"iommu-off", 0, 0, G_OPTION_ARG_NONE, &options.iommu_off,
+        {"iommu-off", 0, 0, G_OPTION_ARG_NONE, &options.words.iommu_off,
          "The borrowers' IOMMUs are off: windows cover their RAM", NULL},
         CMD_LOAD_SET(&options.sets),
         {"csv", 0, 0, G_OPTION_ARG_FILENAME, &options.csv,
@@ -341,7 +212,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    if (args.words[0] && options.window) {
+    if (args.words[0] && options.words.window) {
         return cmd_usage("plan", "give a scenario or --window, not both");
     }
     status = args.words[0] ? plan_scenario(&options, args.words[0], table)

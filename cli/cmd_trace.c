@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "exp_timeline_write.h"
@@ -138,25 +137,10 @@ static int tell_of_losses(GPtrArray *files, char **paths)
     fflush(stdout);
     for (unsigned i = 0; i < files->len; i++) {
         const TrcFile *file = files->pdata[i];
+        g_autoptr(GString) text = g_string_new(NULL);
 
-        for (unsigned j = 0; j < trc_file_n_interfaces(file); j++) {
-            const TrcInterface *interface = trc_file_interface(file, j);
-
-            if (interface->missing > 0 || interface->dropped > 0) {
-                fprintf(stderr,
-                        "farside trace: %s: %s: %" PRIu64
-                        " packets are missing; its writer dropped %" PRIu64
-                        "\n",
-                        paths[i], interface->name, interface->missing,
-                        interface->dropped);
-            }
-        }
-        if (trc_file_n_foreign(file) > 0) {
-            fprintf(stderr,
-                    "farside trace: %s: %" PRIu64
-                    " packets of other link types are left out\n",
-                    paths[i], trc_file_n_foreign(file));
-        }
+        trc_file_append_losses(text, file, paths[i], "farside trace: ");
+        fputs(text->str, stderr);
         if (trc_file_damage(file) != NULL) {
             cmd_complain("trace", g_error_copy(trc_file_damage(file)));
             status = CMD_USAGE;

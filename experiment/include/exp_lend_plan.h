@@ -60,4 +60,20 @@ bool exp_lend_plan_add_rows(const ExpLendPlan *plan, Table *table,
 bool exp_lend_plan_append(GString *text, const ExpLendPlan *plan, Table *table,
                           bool *ret_fits, GError **error);
 
+/* One adapter in the words of a user. */
+typedef struct ExpLendPlanWords {
+    char **bars; /* nullable, ended by NULL: "[COUNTx]SIZE,SIZE" */
+    char **dma;  /* nullable, ended by NULL: sizes of windows set by hand */
+    char *window;
+    char *ram; /* nullable: of a borrower */
+    int entries, reserved, nodes, borrowers;
+    int devices;        /* windows of automatic size */
+    gboolean iommu_off; /* windows cover the RAM */
+} ExpLendPlanWords;
+
+/* Adds what @words say to @plan. False and @error if they are wrong: in the
+ * domain TABLE_ERROR if an option is used wrongly. */
+bool exp_lend_plan_parse(ExpLendPlan *plan, const ExpLendPlanWords *words,
+                         GError **error);
+
 #endif

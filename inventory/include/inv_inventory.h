@@ -80,6 +80,11 @@ Inventory *inv_from_description(const TopoDescription *description,
 bool inv_add_sysfs(Inventory *inventory, const char *name, const char *dir,
                    const char *ids, GError **error);
 
+/* A script for sh that writes the part of /sys of a host that inv_add_sysfs()
+ * reads as a tar archive. It copies the files first, because sysfs does not
+ * tell their sizes. */
+extern const char inv_archive_script[];
+
 /* Unpacks a tar archive with files of a sysfs tree, which a host has sent, into
  * the folder @dir. A host may send anything, so only folders and short files
  * with names as in /sys/bus/pci/devices are made, and all of them in @dir,

@@ -54,6 +54,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RepHistory, rep_history_free)
  * level; with @all for each trend. The caller frees it. */
 Table *rep_history_table(const RepHistory *history, bool all);
 
+/* Appends that table and a line with sums. Returns the number of trends that
+ * left the band for the worse. */
+unsigned rep_history_show(const RepHistory *history, bool all, GString *text);
+
 /* Draws the trends that left the band, the worst first, in percent of the
  * oldest value, to PREFIX.svg and PREFIX.png. Draws all if none left it. */
 bool rep_history_plot(const RepHistory *history, const char *prefix,
