@@ -233,7 +233,5 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
 const CmdVerb cmd_bench = {.name = "bench",
                            .summary = "measure how fast this program is",
                            .synopsis = "",
-                           .min_words = 0,
-                           .max_words = 0,
                            .details = details,
                            .run = run_verb};

@@ -95,7 +95,6 @@ const CmdVerb cmd_inventory = {
     .name = "inventory",
     .summary = "list the devices of hosts as users select them",
     .synopsis = "[FILE]",
-    .min_words = 0,
     .max_words = 1,
     .details = details,
     .run = run_verb};

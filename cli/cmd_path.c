@@ -6,7 +6,6 @@
 
 #include "cmd_load.h"
 #include "exp_path.h"
-#include "topo_plan.h"
 #include "topo_units.h"
 
 static const char details[] =
@@ -26,63 +25,30 @@ static const char details[] =
     "\n"
     "Exit status: 0 done, 1 there is no way, 2 bad usage or description.";
 
-/* Prints @path, or @error if @path is NULL. Frees both. */
-static bool print_result(ExpPath *path, GError *error)
-{
-    g_autoptr(GString) text = g_string_new(NULL);
-
-    if (!path) {
-        cmd_complain("path", error);
-        return false;
-    }
-    exp_path_append(text, path);
-    fputs(text->str, stdout);
-    exp_path_free(path);
-    return true;
-}
-
 /* Prints the flows of kind path at every point of the plan. */
 static int print_flows(const char *file, const TopoDescription *plan)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autoptr(GPtrArray) points = topo_plan_points(plan, errors);
-    bool any = false;
+    g_autoptr(GString) text = g_string_new(NULL);
+    GError *error = NULL;
+    bool any, is_done;
 
-    for (unsigned i = 0; points && i < points->len; i++) {
-        const TopoPoint *point = points->pdata[i];
-        g_autoptr(TopoDescription) description =
-            topo_load_again(plan, point->changes, errors);
-
-        for (unsigned j = 0; description && description->workload &&
-                             j < description->workload->flows->len;
-             j++) {
-            const TopoFlow *flow = description->workload->flows->pdata[j];
-            GError *error = NULL;
-            ExpPath *path;
-
-            if (!topo_flow_has_own_fabric(flow)) {
-                continue;
-            }
-            printf("%s%s%s%s\n", any ? "\n" : "", point->label,
-                   *point->label ? ": " : "", topo_flow_name(flow));
-            any = true;
-            path = exp_path_of_flow(description, flow, &error);
-            if (!print_result(path, error)) {
-                return CMD_DIFFERENT;
-            }
-        }
+    is_done = exp_path_append_flows(text, plan, errors, &any, &error);
+    fputs(text->str, stdout);
+    if (!is_done) {
+        cmd_complain("path", error);
+        return CMD_DIFFERENT;
     }
     if (topo_errors_count(errors) > 0) {
-        g_autofree char *text = topo_errors_to_string(errors);
+        g_autofree char *wrong = topo_errors_to_string(errors);
 
-        fputs(text, stderr);
+        fputs(wrong, stderr);
         return CMD_USAGE;
     }
-    if (!any) {
-        return cmd_usage("path",
-                         "%s has no flow of kind path; give FROM and TO", file);
-    }
-    return CMD_OK;
+    return any ? CMD_OK
+               : cmd_usage("path",
+                           "%s has no flow of kind path; give FROM and TO",
+                           file);
 }
 
 /* The options of the command line. */
@@ -114,7 +80,8 @@ static int print_between(const Options *options,
     };
     GError *error = NULL;
     int64_t size = 4;
-    ExpPath *path;
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autoptr(ExpPath) path = NULL;
 
     if (options->size &&
         !topo_units_parse(TOPO_UNIT_BYTES, options->size, &size, &error)) {
@@ -137,7 +104,13 @@ static int print_between(const Options *options,
         return cmd_usage("path", "--via takes HOST.ram");
     }
     path = exp_path_new(description, &request, &error);
-    return print_result(path, error) ? CMD_OK : CMD_DIFFERENT;
+    if (!path) {
+        cmd_complain("path", error);
+        return CMD_DIFFERENT;
+    }
+    exp_path_append(text, path);
+    fputs(text->str, stdout);
+    return CMD_OK;
 }
 
 /* Returns @changes and those of the variant called @name. Returns NULL if there

@@ -229,7 +229,6 @@ const CmdVerb cmd_plan = {
     .name = "plan",
     .summary = "compute an NTB's mapping entries and DMA windows",
     .synopsis = "[SCENARIO]",
-    .min_words = 0,
     .max_words = 1,
     .details = details,
     .run = run_verb};

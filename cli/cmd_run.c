@@ -463,5 +463,4 @@ const CmdVerb cmd_run = {.name = "run",
                          .synopsis = "SCENARIO...",
                          .min_words = 1,
                          .max_words = CMD_ANY_NUMBER,
-                         .details = NULL,
                          .run = run_verb};

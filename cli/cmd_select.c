@@ -48,11 +48,6 @@ static void request_destroy(void *request)
     topo_request_free(request);
 }
 
-static void selection_destroy(void *selection)
-{
-    inv_selection_free(selection);
-}
-
 /* Returns the request of the command line. */
 static GPtrArray *request_of(const Options *options)
 {
@@ -79,20 +74,10 @@ static GPtrArray *request_of(const Options *options)
 static int select_all(const Options *options, const Inventory *inventory,
                       const GPtrArray *requests)
 {
-    g_autoptr(GPtrArray) selections =
-        g_ptr_array_new_with_free_func(selection_destroy);
     g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) selections =
+        inv_select_all(inventory, requests, errors);
 
-    for (unsigned i = 0; i < inventory->hosts->len; i++) {
-        for (unsigned j = 0; j < requests->len; j++) {
-            InvSelection *selection = inv_select(inventory->hosts->pdata[i],
-                                                 requests->pdata[j], errors);
-
-            if (selection) {
-                g_ptr_array_add(selections, selection);
-            }
-        }
-    }
     if (topo_errors_count(errors) > 0) {
         cmd_print_errors("select", errors);
         return CMD_DIFFERENT;
@@ -210,7 +195,6 @@ const CmdVerb cmd_select = {
     .name = "select",
     .summary = "find the function of each host that a request means",
     .synopsis = "[FILE]",
-    .min_words = 0,
     .max_words = 1,
     .details = details,
     .run = run_verb};

@@ -3,6 +3,7 @@
 
 #include "exp_path.h"
 #include "table_format.h"
+#include "topo_plan.h"
 
 /* Returns a time in ns with three decimals, which are picoseconds. */
 static char *ns_text(SimTime ps)
@@ -69,4 +70,50 @@ void exp_path_append(GString *text, const ExpPath *path)
                                round_trip);
     }
     g_string_append_c(text, '\n');
+}
+
+/* Appends the flows of kind path of one point. */
+static bool append_point(GString *text, const TopoPoint *point,
+                         const TopoDescription *description, bool *ret_any,
+                         GError **error)
+{
+    const TopoWorkload *workload = description->workload;
+
+    for (unsigned i = 0; workload && i < workload->flows->len; i++) {
+        const TopoFlow *flow = workload->flows->pdata[i];
+        g_autoptr(ExpPath) path = NULL;
+
+        if (!topo_flow_has_own_fabric(flow)) {
+            continue;
+        }
+        g_string_append_printf(text, "%s%s%s%s\n", *ret_any ? "\n" : "",
+                               point->label, *point->label ? ": " : "",
+                               topo_flow_name(flow));
+        *ret_any = true;
+        path = exp_path_of_flow(description, flow, error);
+        if (!path) {
+            return false;
+        }
+        exp_path_append(text, path);
+    }
+    return true;
+}
+
+bool exp_path_append_flows(GString *text, const TopoDescription *plan,
+                           TopoErrors *errors, bool *ret_any, GError **error)
+{
+    g_autoptr(GPtrArray) points = topo_plan_points(plan, errors);
+
+    *ret_any = false;
+    for (unsigned i = 0; points && i < points->len; i++) {
+        const TopoPoint *point = points->pdata[i];
+        g_autoptr(TopoDescription) description =
+            topo_load_again(plan, point->changes, errors);
+
+        if (description &&
+            !append_point(text, point, description, ret_any, error)) {
+            return false;
+        }
+    }
+    return true;
 }

@@ -329,3 +329,22 @@ GPtrArray *inv_candidates(const TopoDescription *description,
     }
     return candidates;
 }
+
+GPtrArray *inv_select_all(const Inventory *inventory, const GPtrArray *requests,
+                          TopoErrors *errors)
+{
+    GPtrArray *selections =
+        g_ptr_array_new_with_free_func((GDestroyNotify)inv_selection_free);
+
+    for (unsigned i = 0; i < inventory->hosts->len; i++) {
+        for (unsigned j = 0; j < requests->len; j++) {
+            InvSelection *selection = inv_select(inventory->hosts->pdata[i],
+                                                 requests->pdata[j], errors);
+
+            if (selection) {
+                g_ptr_array_add(selections, selection);
+            }
+        }
+    }
+    return selections;
+}

@@ -27,6 +27,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(InvSelection, inv_selection_free)
 InvSelection *inv_select(const InvHost *host, const TopoRequest *request,
                          TopoErrors *errors);
 
+/* Selects for each of @requests (of TopoRequest) on all hosts of @inventory, as
+ * above; of InvSelection, to be freed. */
+GPtrArray *inv_select_all(const Inventory *inventory, const GPtrArray *requests,
+                          TopoErrors *errors);
+
 /* Returns JSON, to be freed: an array of {host, request's keys, pci_properties,
  * interface} for @selections (of InvSelection). */
 char *inv_selections_to_json(const GPtrArray *selections);
