@@ -175,3 +175,21 @@ void bench_report_done(BenchReport *report)
     table_free(report->table);
     table_free(report->csv);
 }
+
+char *bench_refusal(const BenchCase *bench, const BenchSetup *setup)
+{
+    g_autofree char *file = NULL;
+
+    if (bench_is_on_cluster(bench) && !setup->cluster) {
+        return g_strdup("it needs --cluster; `make bench` starts one");
+    }
+    if (!bench->scenario) {
+        return NULL;
+    }
+    file = g_build_filename(setup->scenarios, bench->scenario, NULL);
+    return g_file_test(file, G_FILE_TEST_IS_REGULAR)
+               ? NULL
+               : g_strdup_printf("there is no %s; give its folder with "
+                                 "--scenarios",
+                                 file);
+}

@@ -65,33 +65,6 @@ static void print_list(const GPtrArray *cases)
 
 /* ---- Running ---------------------------------------------------------- */
 
-/* Returns true if @bench can be run. Otherwise prints the reason. */
-static bool is_there(const BenchCase *bench, const BenchSetup *setup)
-{
-    g_autofree char *file = NULL;
-
-    if (bench_is_on_cluster(bench) && !setup->cluster) {
-        fprintf(stderr,
-                "farside bench: %s is left out: it needs --cluster; `make "
-                "bench` starts one\n",
-                bench->name);
-        return false;
-    }
-    if (!bench->scenario) {
-        return true;
-    }
-    file = g_build_filename(setup->scenarios, bench->scenario, NULL);
-    if (g_file_test(file, G_FILE_TEST_IS_REGULAR)) {
-        return true;
-    }
-    fprintf(
-        stderr,
-        "farside bench: %s is left out: there is no %s; give its folder with "
-        "--scenarios\n",
-        bench->name, file);
-    return false;
-}
-
 static void run_case(const BenchCase *bench, const BenchSetup *setup,
                      unsigned runs, BenchReport *report)
 {
@@ -126,10 +99,15 @@ static void run_cases(const GPtrArray *cases, const Options *options,
 
     for (unsigned i = 0; i < cases->len; i++) {
         const BenchCase *bench = cases->pdata[i];
+        g_autofree char *reason = bench_refusal(bench, &setup);
 
-        if (is_there(bench, &setup)) {
+        if (!reason) {
             run_case(bench, &setup, (unsigned)options->runs, report);
-        } else if (options->require) {
+            continue;
+        }
+        fprintf(stderr, "farside bench: %s is left out: %s\n", bench->name,
+                reason);
+        if (options->require) {
             fprintf(stderr,
                     "farside bench: %s cannot be run, but --require asks for "
                     "all\n",

@@ -170,23 +170,12 @@ static Inventory *load_cluster(const char *verb, const CmdHosts *options)
  * such host. */
 static bool keep_host(const char *verb, Inventory *inventory, const char *name)
 {
-    g_auto(GStrv) names = g_new0(char *, inventory->hosts->len + 1);
+    g_auto(GStrv) names = inv_keep_host(inventory, name);
 
-    for (unsigned i = 0; i < inventory->hosts->len; i++) {
-        const InvHost *host = inventory->hosts->pdata[i];
-
-        names[i] = g_strdup(host->name);
-    }
-    if (!inv_find_host(inventory, name)) {
+    if (names) {
         no_such_host(verb, name, names);
-        return false;
     }
-    for (unsigned i = inventory->hosts->len; i > 0; i--) {
-        if (strcmp(names[i - 1], name) != 0) {
-            g_ptr_array_remove_index(inventory->hosts, i - 1);
-        }
-    }
-    return true;
+    return !names;
 }
 
 Inventory *cmd_hosts_load(const char *verb, const CmdHosts *options,

@@ -46,28 +46,6 @@ static int plan_print(Table *table, const ExpLendPlan *plan)
     return fits ? CMD_OK : CMD_DIFFERENT;
 }
 
-/* Adds the DMA window of a loan between machines to @table. */
-static void machine_row(Table *table, const CluLendPlan *row)
-{
-    static const char *const given = "set by hand";
-    unsigned i = table_add_row(table);
-    g_autofree char *share = g_strdup_printf(
-        "a fair share: %u of %" G_GUINT64_FORMAT ", at most the borrower's RAM",
-        row->weight, row->weights);
-    g_autofree char *note = g_strdup_printf(
-        "%s to %s (%s)", row->lend->device->path, row->lend->to->name,
-        !row->window_bytes ? "it does not fit"
-        : row->covers_ram  ? "IOMMU off: all of the memory"
-        : row->weights     ? share
-                           : given);
-
-    table_set_text(table, i, EXP_LEND_PLAN_ADAPTER, row->adapter->device->path);
-    table_set_text(table, i, EXP_LEND_PLAN_TERM, "machine_dma_window");
-    table_set_number(table, i, EXP_LEND_PLAN_BYTES,
-                     MIN(row->window_bytes, G_MAXINT64));
-    table_set_text(table, i, EXP_LEND_PLAN_NOTE, note);
-}
-
 /* Prints the DMA windows that the machines of @description give to its loans,
  * if it can be emulated, and adds them to @table. Returns the exit status. */
 static int print_machines(const TopoDescription *description, Table *table)
@@ -93,14 +71,21 @@ static int print_machines(const TopoDescription *description, Table *table)
         const CluLendPlan *row = &g_array_index(rows, CluLendPlan, i);
         g_autofree char *space = fab_size_text(row->space_bytes);
         g_autofree char *window = fab_size_text(row->window_bytes);
+        g_autofree char *note = clu_lend_plan_note(row);
+        const char *adapter = row->adapter->device->path;
 
-        machine_row(table, row);
+        table_add_row(table);
+        table_set_text(table, first + i, EXP_LEND_PLAN_ADAPTER, adapter);
+        table_set_text(table, first + i, EXP_LEND_PLAN_TERM,
+                       "machine_dma_window");
+        table_set_number(table, first + i, EXP_LEND_PLAN_BYTES,
+                         MIN(row->window_bytes, G_MAXINT64));
+        table_set_text(table, first + i, EXP_LEND_PLAN_NOTE, note);
         table_add_row(shown);
-        table_set_text(shown, i, 0, row->adapter->device->path);
+        table_set_text(shown, i, 0, adapter);
         table_set_text(shown, i, 1, space);
         table_set_text(shown, i, 2, window);
-        table_set_text(shown, i, 3,
-                       table_text(table, first + i, EXP_LEND_PLAN_NOTE));
+        table_set_text(shown, i, 3, note);
         status = row->window_bytes ? status : CMD_DIFFERENT;
     }
     puts("\nMachines (farside cluster up), if all devices are added before the "

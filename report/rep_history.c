@@ -12,6 +12,7 @@
 
 #include "rep_plot.h"
 #include "table_csv.h"
+#include "table_format.h"
 
 /* ---- Appending ---------------------------------------------------------- */
 
@@ -508,4 +509,27 @@ bool rep_history_plot(const RepHistory *history, const char *prefix,
         return false;
     }
     return rep_plot_write(&plot, table, NULL, prefix, error);
+}
+
+unsigned rep_history_show(const RepHistory *history, bool all, GString *text)
+{
+    g_autoptr(Table) table = rep_history_table(history, all);
+    unsigned worse = 0, better = 0;
+
+    if (table_n_rows(table) > 0) {
+        table_format_append(text, table);
+        g_string_append_c(text, '\n');
+    }
+    for (unsigned i = 0; i < history->trends->len; i++) {
+        const RepTrend *trend = history->trends->pdata[i];
+
+        worse += trend->first_out >= 0 && trend->is_worse;
+        better += trend->first_out >= 0 && !trend->is_worse;
+    }
+    g_string_append_printf(text,
+                           "%u versions, %u numbers: %u left the band for the "
+                           "worse, %u for the better\n",
+                           history->versions->len, history->trends->len, worse,
+                           better);
+    return worse;
 }

@@ -11,6 +11,9 @@ GPtrArray *bench_choose(char **patterns);
 /* Returns the first pattern that matches no case; NULL if there is none. */
 const char *bench_find_unmatched(char **patterns);
 
+/* The reason for which @bench cannot be run, to be freed; NULL if it can. */
+char *bench_refusal(const BenchCase *bench, const BenchSetup *setup);
+
 /* The figures of a run. */
 typedef struct BenchReport {
     Table *table;           /* for a terminal */

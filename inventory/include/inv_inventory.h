@@ -102,4 +102,8 @@ typedef enum InvErrorCode {
 
 GQuark inv_error_quark(void);
 
+/* Removes all hosts but @name. If there is none, removes nothing and returns
+ * the names of all, to be freed by g_strfreev(). */
+char **inv_keep_host(Inventory *inventory, const char *name);
+
 #endif
