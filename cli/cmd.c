@@ -7,10 +7,11 @@
 #include "cmd_form.h"
 #include "table_format.h"
 
-void cmd_complain(const char *verb, GError *error)
+int cmd_complain(const char *verb, GError *error)
 {
     fprintf(stderr, "farside %s: %s\n", verb, error->message);
     g_error_free(error);
+    return CMD_USAGE;
 }
 
 int cmd_usage(const char *verb, const char *format, ...)

@@ -109,9 +109,9 @@ int cmd_verbs_run(const CmdVerb *verb, int argc, char **argv);
  * CMD_USAGE. */
 int cmd_usage(const char *verb, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Prints "farside VERB: MESSAGE" to stderr and frees @error, which must be
- * set. */
-void cmd_complain(const char *verb, GError *error);
+/* Prints "farside VERB: MESSAGE" to stderr and frees @error, which must be set.
+ * Returns CMD_USAGE. */
+int cmd_complain(const char *verb, GError *error);
 
 /* Prints @table as text for a terminal. */
 void cmd_print_table(const Table *table);

@@ -126,8 +126,7 @@ static int run(const GPtrArray *cases, const Options *options)
     run_cases(cases, options, &report);
     cmd_print_table(report.table);
     if (options->output && !table_write(report.csv, options->output, &error)) {
-        cmd_complain("bench", error);
-        return CMD_USAGE;
+        return cmd_complain("bench", error);
     }
     if (report.failed > 0) {
         fprintf(stderr, "farside bench: %u of %u benchmarks failed\n",
@@ -183,8 +182,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     }
     /* The benchmarks may take minutes, so this must not fail afterwards. */
     if (options.output && !table_file_make_folder(options.output, &error)) {
-        cmd_complain("bench", error);
-        return CMD_USAGE;
+        return cmd_complain("bench", error);
     }
     vain = bench_find_unmatched(options.patterns);
     if (vain) {

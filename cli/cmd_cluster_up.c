@@ -247,8 +247,7 @@ static int run(const CmdVerb *verb, int argc, char **argv)
                       errors, &error);
     }
     if (topo_errors_count(errors) > 0) {
-        cmd_print_errors(argv[0], errors);
-        return CMD_USAGE;
+        return cmd_print_errors(argv[0], errors);
     }
     return client ? run_started(argv[0], client, dir, &up)
                   : cmd_cluster_fail(argv[0], error);

@@ -47,8 +47,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     }
     text = rep_export(format, args.words, &error);
     if (!text) {
-        cmd_complain("export", error);
-        return CMD_USAGE;
+        return cmd_complain("export", error);
     }
     if (!output) {
         fputs(text, stdout);

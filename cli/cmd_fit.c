@@ -67,8 +67,7 @@ static int fit_files(const Options *options, char **files)
         return CMD_USAGE;
     }
     if (!params) {
-        cmd_complain("fit", error);
-        return CMD_USAGE;
+        return cmd_complain("fit", error);
     }
     for (char **file = files; *file; file++) {
         char *path = topo_home_resolve(*file);

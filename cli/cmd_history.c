@@ -43,8 +43,7 @@ static int add(const Options *options, char **args)
     if (!rep_history_append(args[0], options->version,
                             options->time ? options->time : time, args + 1,
                             &error)) {
-        cmd_complain("history", error);
-        return CMD_USAGE;
+        return cmd_complain("history", error);
     }
     return CMD_OK;
 }
@@ -81,8 +80,7 @@ static int show(const Options *options, const char *path)
     }
     history = rep_history_read(path, band, &error);
     if (!history) {
-        cmd_complain("history", error);
-        return CMD_USAGE;
+        return cmd_complain("history", error);
     }
     worse = rep_history_show(history, options->all, text);
     fputs(text->str, stdout);

@@ -38,8 +38,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     }
     whole = rep_shard_merge(args.words, &error);
     if (!whole) {
-        cmd_complain("merge", error);
-        return CMD_USAGE;
+        return cmd_complain("merge", error);
     }
     if (!table_file_write(output, whole, strlen(whole), &error)) {
         cmd_complain("merge", error);

@@ -19,8 +19,7 @@ static int rank(const TopoDescription *description, const TopoDevice *near,
 
     ranking = exp_near_new(description, near, candidates, goal, &error);
     if (!ranking) {
-        cmd_complain("select", error);
-        return CMD_USAGE;
+        return cmd_complain("select", error);
     }
     exp_near_append(text, ranking);
     fputs(text->str, stdout);

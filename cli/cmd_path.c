@@ -85,8 +85,7 @@ static int print_between(const Options *options,
 
     if (options->size &&
         !topo_units_parse(TOPO_UNIT_BYTES, options->size, &size, &error)) {
-        cmd_complain("path", error);
-        return CMD_USAGE;
+        return cmd_complain("path", error);
     }
     if (size < 1 || size > 4096) {
         return cmd_usage("path", "--size is from 1B to 4096B");

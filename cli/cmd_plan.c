@@ -39,8 +39,7 @@ static int plan_print(Table *table, const ExpLendPlan *plan)
     bool fits;
 
     if (!exp_lend_plan_append(text, plan, table, &fits, &error)) {
-        cmd_complain("plan", error);
-        return CMD_USAGE;
+        return cmd_complain("plan", error);
     }
     fputs(text->str, stdout);
     return fits ? CMD_OK : CMD_DIFFERENT;
@@ -122,8 +121,7 @@ static int plan_options(const Options *options, Table *table)
         g_error_free(error);
         return status;
     }
-    cmd_complain("plan", error);
-    return CMD_USAGE;
+    return cmd_complain("plan", error);
 }
 
 static int plan_scenario(const Options *options, const char *file, Table *table)
@@ -140,8 +138,7 @@ static int plan_scenario(const Options *options, const char *file, Table *table)
     }
     fabric = exp_fabric_new(description, &error);
     if (!fabric) {
-        cmd_complain("plan", error);
-        return CMD_USAGE;
+        return cmd_complain("plan", error);
     }
     plans = exp_lend_plans(fabric, description);
     if (plans->len == 0) {
@@ -204,8 +201,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
                            : plan_options(&options, table);
     if (status != CMD_USAGE && options.csv &&
         !table_write(table, options.csv, &error)) {
-        cmd_complain("plan", error);
-        return CMD_USAGE;
+        return cmd_complain("plan", error);
     }
     return status;
 }

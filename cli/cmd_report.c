@@ -40,8 +40,7 @@ static int make(const Options *options, const char *dir)
         rep_report_read(dir, options->scenarios, &error);
 
     if (report == NULL) {
-        cmd_complain("report", error);
-        return CMD_USAGE;
+        return cmd_complain("report", error);
     }
     if (options->page != NULL) {
         g_autofree char *page = rep_page(

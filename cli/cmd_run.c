@@ -279,8 +279,7 @@ static int run_files(Options *options, char **files)
         g_ptr_array_add(descriptions, description);
     }
     if (!exp_run_check(descriptions, options->limits, &error)) {
-        cmd_complain("run", error);
-        return CMD_USAGE;
+        return cmd_complain("run", error);
     }
     for (unsigned i = 0; i < descriptions->len; i++) {
         if (!run_file(options, descriptions->pdata[i], &has_failed, &error)) {
@@ -365,6 +364,24 @@ static char *make_details(void)
         metrics);
 }
 
+static void set_run(Options *options)
+{
+    options->run = (ExpRunOptions){
+        .folder = options->folder ? options->folder : "results",
+        .plan = {.threads = options->threads,
+                 .limits = options->limits,
+                 .progress = isatty(STDERR_FILENO) && !options->is_quiet
+                                 ? show_progress
+                                 : NULL,
+                 .note = show_note,
+                 .point = options->point,
+                 .trace_records = options->trace_records},
+        .explain = options->explain,
+        .latencies = options->latencies,
+        .keep_going = options->keep_going,
+        .resume = options->resume};
+}
+
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     g_auto(Options) options = {
@@ -421,20 +438,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     if (options.trace_records < 0 || options.trace_records > TRACE_MOST) {
         return cmd_usage("run", "--trace takes a number up to %d", TRACE_MOST);
     }
-    options.run = (ExpRunOptions){
-        .folder = options.folder ? options.folder : "results",
-        .plan = {.threads = options.threads,
-                 .limits = options.limits,
-                 .progress = isatty(STDERR_FILENO) && !options.is_quiet
-                                 ? show_progress
-                                 : NULL,
-                 .note = show_note,
-                 .point = options.point,
-                 .trace_records = options.trace_records},
-        .explain = options.explain,
-        .latencies = options.latencies,
-        .keep_going = options.keep_going,
-        .resume = options.resume};
+    set_run(&options);
     if (options.shard_text &&
         !exp_run_parse_shard(options.shard_text, &options.run.plan.shard,
                              &options.run.plan.n_shards)) {

@@ -185,8 +185,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     requests = options.file ? topo_requests_load(options.file, errors)
                             : request_of(&options);
     if (!requests) {
-        cmd_print_errors("select", errors);
-        return CMD_USAGE;
+        return cmd_print_errors("select", errors);
     }
     return select_all(&options, inventory, requests);
 }

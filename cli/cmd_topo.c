@@ -94,13 +94,11 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     }
     fabric = exp_build(description, &error);
     if (!fabric) {
-        cmd_complain("topo", error);
-        return CMD_USAGE;
+        return cmd_complain("topo", error);
     }
     print_trees(&options, fabric, description);
     if (options.drawing && !draw(&options, description, fabric, &error)) {
-        cmd_complain("topo", error);
-        return CMD_USAGE;
+        return cmd_complain("topo", error);
     }
     return CMD_OK;
 }

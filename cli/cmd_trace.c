@@ -195,8 +195,7 @@ static int write_timeline(Options *options, char **paths)
     }
     if (!make_filter(options, &error) ||
         !exp_timeline_write(&timeline, &error)) {
-        cmd_complain("trace", error);
-        return CMD_USAGE;
+        return cmd_complain("trace", error);
     }
     return CMD_OK;
 }
@@ -209,15 +208,13 @@ static int read_and_show(Options *options, char **paths)
     int status;
 
     if (!make_filter(options, &error)) {
-        cmd_complain("trace", error);
-        return CMD_USAGE;
+        return cmd_complain("trace", error);
     }
     for (unsigned i = 0; paths[i] != NULL; i++) {
         TrcFile *file = trc_file_read(paths[i], &error);
 
         if (file == NULL) {
-            cmd_complain("trace", error);
-            return CMD_USAGE;
+            return cmd_complain("trace", error);
         }
         g_ptr_array_add(files, file);
     }
