@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd_load.h"
 
-#include "cmd.h"
-
 #include <stdio.h>
 
+#include "cmd.h"
 #include "exp_point.h"
 #include "topo_home.h"
 
