@@ -167,11 +167,11 @@ bool cmd_parse(const CmdVerb *verb, int argc, char **argv,
         return false;
     }
     count = g_strv_length(ret_args->words);
-    if (count < verb->min_words || count > verb->max_words) {
+    if (count < verb->words.least || count > verb->words.most) {
         *ret_status = cmd_usage(
             argv[0], "%s; it takes %s",
-            count < verb->min_words ? "an argument is missing"
-                                    : "there are too many arguments",
+            count < verb->words.least ? "an argument is missing"
+                                      : "there are too many arguments",
             *verb->synopsis != '\0' ? verb->synopsis : "options alone");
         return false;
     }

@@ -23,7 +23,9 @@ struct CmdVerb {
     const char *summary; /* for the list of verbs */
     const char
         *synopsis; /* the words that it takes besides options; "": none */
-    unsigned min_words, max_words;
+    struct {
+        unsigned least, most;
+    } words;
     bool has_cluster;    /* it needs a running cluster, and takes -c */
     const char *details; /* nullable: the help below the options */
     /* Returns the exit status. argv[0] is the verb, with the names of those

@@ -97,8 +97,7 @@ const CmdVerb cmd_cluster_kill = {
     .name = "kill",
     .summary = "end a host as a power cut would",
     .synopsis = "HOST",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .has_cluster = true,
     .details = "Ends a host as a power cut would. Its disks keep what was "
                "written." CMD_CLUSTER_EXIT_STATUS,
@@ -124,8 +123,7 @@ const CmdVerb cmd_cluster_link = {
     .name = "link",
     .summary = "unplug a link, or plug it in again",
     .synopsis = "LINK up|down",
-    .min_words = 2,
-    .max_words = 2,
+    .words = {2, 2},
     .has_cluster = true,
     .details =
         "Unplugs a link, or plugs it in again. Returns when the drivers have "
@@ -137,8 +135,7 @@ const CmdVerb cmd_cluster_restart = {
     .name = "restart",
     .summary = "start a host again",
     .synopsis = "HOST",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .has_cluster = true,
     .details =
         "Starts a host again; if it runs, it is killed first. Returns when the "

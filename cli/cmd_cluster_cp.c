@@ -68,8 +68,7 @@ const CmdVerb cmd_cluster_cp = {
     .name = "cp",
     .summary = "copy files to or from hosts",
     .synopsis = "FILE... HOST[,HOST...]:[PATH] | HOST:FILE... PATH",
-    .min_words = 2,
-    .max_words = G_MAXUINT,
+    .words = {2, G_MAXUINT},
     .has_cluster = true,
     .details =
         "Copies files to one or several hosts, or from one host. PATH is a "

@@ -120,8 +120,7 @@ const CmdVerb cmd_cluster_reload = {
     .name = "reload",
     .summary = "load modules again",
     .synopsis = "FILE.ko|MODULE...",
-    .min_words = 1,
-    .max_words = G_MAXUINT,
+    .words = {1, G_MAXUINT},
     .has_cluster = true,
     .details =
         "Loads modules again on all hosts, new ones from files of this "

@@ -114,8 +114,7 @@ const CmdVerb cmd_cluster_replay = {
     .name = "replay",
     .summary = "repeat the run of a timed cluster from its log",
     .synopsis = "FILE",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .details =
         "Repeats the run that `farside cluster up --timed --log FILE` has "
         "logged: the same\nmachines get the same inputs at the same virtual "

@@ -257,8 +257,7 @@ const CmdVerb cmd_cluster_up = {
     .name = "up",
     .summary = "boot the hosts of a description, and join them",
     .synopsis = "FILE",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .details =
         "Boots a virtual machine for each host of FILE and joins them. Returns "
         "when the\ndrivers are loaded on all hosts and the links are up. The "

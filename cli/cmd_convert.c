@@ -127,7 +127,6 @@ const CmdVerb cmd_convert = {.name = "convert",
                              .summary =
                                  "write a host's topology for NCCL or hwloc",
                              .synopsis = "SCENARIO",
-                             .min_words = 1,
-                             .max_words = 1,
+                             .words = {1, 1},
                              .details = details,
                              .run = run_verb};

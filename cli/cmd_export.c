@@ -64,7 +64,6 @@ const CmdVerb cmd_export = {.name = "export",
                             .summary =
                                 "write results in the format of another tool",
                             .synopsis = "RESULT...",
-                            .min_words = 1,
-                            .max_words = CMD_ANY_NUMBER,
+                            .words = {1, CMD_ANY_NUMBER},
                             .details = details,
                             .run = run_verb};

@@ -141,7 +141,6 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
 const CmdVerb cmd_fit = {.name = "fit",
                          .summary = "fit numbers of parts to published values",
                          .synopsis = "SCENARIO...",
-                         .min_words = 1,
-                         .max_words = CMD_ANY_NUMBER,
+                         .words = {1, CMD_ANY_NUMBER},
                          .details = details,
                          .run = run_verb};

@@ -128,7 +128,6 @@ const CmdVerb cmd_history = {.name = "history",
                              .summary =
                                  "keep results by version, and find drifts",
                              .synopsis = "HISTORY [RESULT...]",
-                             .min_words = 1,
-                             .max_words = CMD_ANY_NUMBER,
+                             .words = {1, CMD_ANY_NUMBER},
                              .details = details,
                              .run = run_verb};

@@ -95,6 +95,6 @@ const CmdVerb cmd_inventory = {
     .name = "inventory",
     .summary = "list the devices of hosts as users select them",
     .synopsis = "[FILE]",
-    .max_words = 1,
+    .words = {0, 1},
     .details = details,
     .run = run_verb};

@@ -210,6 +210,6 @@ const CmdVerb cmd_plan = {
     .name = "plan",
     .summary = "compute an NTB's mapping entries and DMA windows",
     .synopsis = "[SCENARIO]",
-    .max_words = 1,
+    .words = {0, 1},
     .details = details,
     .run = run_verb};

@@ -168,7 +168,6 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
 const CmdVerb cmd_plot = {.name = "plot",
                           .summary = "draw results again, without simulating",
                           .synopsis = "RESULT",
-                          .min_words = 1,
-                          .max_words = 1,
+                          .words = {1, 1},
                           .details = details,
                           .run = run_verb};

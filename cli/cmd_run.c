@@ -465,6 +465,5 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
 const CmdVerb cmd_run = {.name = "run",
                          .summary = "simulate scenarios and draw their plots",
                          .synopsis = "SCENARIO...",
-                         .min_words = 1,
-                         .max_words = CMD_ANY_NUMBER,
+                         .words = {1, CMD_ANY_NUMBER},
                          .run = run_verb};

@@ -194,6 +194,6 @@ const CmdVerb cmd_select = {
     .name = "select",
     .summary = "find the function of each host that a request means",
     .synopsis = "[FILE]",
-    .max_words = 1,
+    .words = {0, 1},
     .details = details,
     .run = run_verb};
