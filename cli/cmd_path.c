@@ -6,6 +6,7 @@
 
 #include "cmd_load.h"
 #include "exp_path.h"
+#include "topo_plan.h"
 #include "topo_units.h"
 
 static const char details[] =
@@ -112,31 +113,6 @@ static int print_between(const Options *options,
     return CMD_OK;
 }
 
-/* Returns @changes and those of the variant called @name. Returns NULL if there
- * is no such variant. */
-static GPtrArray *variant_changes(const TopoDescription *description,
-                                  const GPtrArray *changes, const char *name)
-{
-    for (unsigned i = 0; i < description->variants->len; i++) {
-        const TopoVariant *variant = description->variants->pdata[i];
-
-        if (strcmp(variant->name, name) == 0) {
-            GPtrArray *both = topo_changes_new();
-
-            for (unsigned j = 0; j < variant->changes->len; j++) {
-                g_ptr_array_add(both,
-                                topo_change_ref(variant->changes->pdata[j]));
-            }
-            for (unsigned j = 0; j < changes->len; j++) {
-                g_ptr_array_add(both, topo_change_ref(changes->pdata[j]));
-            }
-            return both;
-        }
-    }
-    fprintf(stderr, "farside path: there is no variant \"%s\"\n", name);
-    return NULL;
-}
-
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     Options options = {0};
@@ -170,8 +146,12 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     description = cmd_load("path", args.words[0], changes, CMD_LOAD_ANY);
     if (description && options.variant) {
         GPtrArray *both =
-            variant_changes(description, changes, options.variant);
+            topo_plan_variant(description, options.variant, changes);
 
+        if (!both) {
+            fprintf(stderr, "farside path: there is no variant \"%s\"\n",
+                    options.variant);
+        }
         g_ptr_array_unref(changes);
         changes = both;
         g_clear_pointer(&description, topo_description_free);

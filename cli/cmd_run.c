@@ -86,18 +86,12 @@ static void show_note(void *data, const char *text)
     fprintf(stderr, "farside run: %s: %s\n", progress->name, text);
 }
 
-/* Prints a line about the run. */
-static void tell(const ExpRun *run, const char *text)
-{
-    fprintf(stderr, "farside run: %s: %s\n", run->description->name, text);
-}
-
 static void tell_kept(const ExpRun *run)
 {
     g_autofree char *text = exp_run_kept(run);
 
     if (text) {
-        tell(run, text);
+        show_note(run->options.plan.data, text);
     }
 }
 
@@ -180,14 +174,14 @@ static void print_end(const ExpRun *run)
     puts(cost);
     fflush(stdout);
     for (unsigned i = 0; i < n_failed; i++) {
-        tell(run, run->failed->pdata[i]);
+        show_note(run->options.plan.data, run->failed->pdata[i]);
     }
     if (n_failed > 0) {
         g_autofree char *text =
             g_strdup_printf("%u of %u points failed; the others are in %s.csv",
                             n_failed, n_failed + run->cost.points, run->prefix);
 
-        tell(run, text);
+        show_note(run->options.plan.data, text);
     }
 }
 
