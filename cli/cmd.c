@@ -7,10 +7,11 @@
 #include "cmd_form.h"
 #include "table_format.h"
 
-void cmd_complain(const char *verb, GError *error)
+int cmd_complain(const char *verb, GError *error)
 {
     fprintf(stderr, "farside %s: %s\n", verb, error->message);
     g_error_free(error);
+    return CMD_USAGE;
 }
 
 int cmd_usage(const char *verb, const char *format, ...)
@@ -166,11 +167,11 @@ bool cmd_parse(const CmdVerb *verb, int argc, char **argv,
         return false;
     }
     count = g_strv_length(ret_args->words);
-    if (count < verb->min_words || count > verb->max_words) {
+    if (count < verb->words.least || count > verb->words.most) {
         *ret_status = cmd_usage(
             argv[0], "%s; it takes %s",
-            count < verb->min_words ? "an argument is missing"
-                                    : "there are too many arguments",
+            count < verb->words.least ? "an argument is missing"
+                                      : "there are too many arguments",
             *verb->synopsis != '\0' ? verb->synopsis : "options alone");
         return false;
     }

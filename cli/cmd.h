@@ -23,7 +23,9 @@ struct CmdVerb {
     const char *summary; /* for the list of verbs */
     const char
         *synopsis; /* the words that it takes besides options; "": none */
-    unsigned min_words, max_words;
+    struct {
+        unsigned least, most;
+    } words;
     bool has_cluster;    /* it needs a running cluster, and takes -c */
     const char *details; /* nullable: the help below the options */
     /* Returns the exit status. argv[0] is the verb, with the names of those
@@ -108,9 +110,9 @@ int cmd_verbs_run(const CmdVerb *verb, int argc, char **argv);
  * CMD_USAGE. */
 int cmd_usage(const char *verb, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Prints "farside VERB: MESSAGE" to stderr and frees @error, which must be
- * set. */
-void cmd_complain(const char *verb, GError *error);
+/* Prints "farside VERB: MESSAGE" to stderr and frees @error, which must be set.
+ * Returns CMD_USAGE. */
+int cmd_complain(const char *verb, GError *error);
 
 /* Prints @table as text for a terminal. */
 void cmd_print_table(const Table *table);

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
-#include "bench_case.h"
-#include "table.h"
+#include "bench_report.h"
 #include "table_csv.h"
 #include "table_file.h"
 #include "topo_home.h"
 
 #define RUNS_MAX 1001
-
-#define TABLE_DIGITS 2
-#define CSV_DIGITS   3
 
 static const char details[] =
     "Measures how fast this program is, in one thread. For each figure it\n"
@@ -59,53 +54,6 @@ typedef struct Options {
     gboolean check_all;
 } Options;
 
-/* ---- Choosing --------------------------------------------------------- */
-
-static bool is_wanted(const BenchCase *bench, char **patterns)
-{
-    if (!patterns) {
-        return true;
-    }
-    for (; *patterns; patterns++) {
-        if (g_pattern_match_simple(*patterns, bench->name)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Returns the cases to run, of const BenchCase *. */
-static GPtrArray *choose_cases(char **patterns)
-{
-    static const BenchCase *const groups[] = {
-        bench_engine_cases, bench_model_cases, bench_scenario_cases,
-        bench_cluster_cases};
-    GPtrArray *cases = g_ptr_array_new();
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(groups); i++) {
-        for (const BenchCase *bench = groups[i]; bench->name; bench++) {
-            if (is_wanted(bench, patterns)) {
-                g_ptr_array_add(cases, (void *)bench);
-            }
-        }
-    }
-    return cases;
-}
-
-/* Returns the first pattern that matches no case; NULL if there is none. */
-static const char *find_unmatched_pattern(char **patterns)
-{
-    for (; patterns && *patterns; patterns++) {
-        char *one[] = {*patterns, NULL};
-        g_autoptr(GPtrArray) cases = choose_cases(one);
-
-        if (cases->len == 0) {
-            return *patterns;
-        }
-    }
-    return NULL;
-}
-
 static void print_list(const GPtrArray *cases)
 {
     for (unsigned i = 0; i < cases->len; i++) {
@@ -115,175 +63,10 @@ static void print_list(const GPtrArray *cases)
     }
 }
 
-/* ---- Reporting -------------------------------------------------------- */
-
-/* The table for the terminal, the table for the CSV, and the number of bounds
- * that do not hold. */
-typedef struct Report {
-    Table *table;
-    Table *csv;
-    unsigned broken;        /* number of bounds that do not hold */
-    unsigned broken_ratios; /* those of them that are for ratios */
-    unsigned failed;        /* number of benchmarks without a result */
-} Report;
-
-enum {
-    TABLE_BENCHMARK,
-    TABLE_FIGURE,
-    TABLE_MEDIAN,
-    TABLE_LEAST,
-    TABLE_MOST,
-    TABLE_UNIT,
-    TABLE_RUNS,
-    TABLE_WANTED,
-    TABLE_HOLDS,
-};
-
-enum {
-    CSV_BENCHMARK,
-    CSV_METRIC,
-    CSV_UNIT,
-    CSV_VALUE,
-    CSV_LEAST,
-    CSV_MOST,
-    CSV_RUNS,
-};
-
-static void report_init(Report *report)
-{
-    static const TableColumn table_columns[] = {
-        {"benchmark", TABLE_TEXT, 0},
-        {"figure", TABLE_TEXT, 0},
-        {"median", TABLE_DECIMAL, TABLE_DIGITS},
-        {"least", TABLE_DECIMAL, TABLE_DIGITS},
-        {"most", TABLE_DECIMAL, TABLE_DIGITS},
-        {"unit", TABLE_TEXT, 0},
-        {"runs", TABLE_INTEGER, 0},
-        {"wanted", TABLE_TEXT, 0},
-        {"holds", TABLE_TEXT, 0},
-    };
-    static const TableColumn csv_columns[] = {
-        {"benchmark", TABLE_TEXT, 0},
-        {"metric", TABLE_TEXT, 0},
-        {"unit", TABLE_TEXT, 0},
-        {"value", TABLE_DECIMAL, CSV_DIGITS},
-        {"least", TABLE_DECIMAL, CSV_DIGITS},
-        {"most", TABLE_DECIMAL, CSV_DIGITS},
-        {"runs", TABLE_INTEGER, 0},
-    };
-
-    report->table = table_new();
-    report->csv = table_new();
-    report->broken = 0;
-    report->broken_ratios = 0;
-    report->failed = 0;
-    table_add_columns(report->table, table_columns,
-                      G_N_ELEMENTS(table_columns));
-    table_add_columns(report->csv, csv_columns, G_N_ELEMENTS(csv_columns));
-    table_add_head(report->csv, "farside", FARSIDE_VERSION);
-    table_add_head(report->csv, "key", "benchmark,metric,unit");
-    for (unsigned i = CSV_LEAST; i <= CSV_RUNS; i++) {
-        table_add_head(report->csv, "spread", csv_columns[i].name);
-    }
-}
-
-static void report_done(Report *report)
-{
-    table_free(report->table);
-    table_free(report->csv);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Report, report_done)
-
-static int64_t fixed(double value, unsigned digits)
-{
-    return llround(value * pow(10, digits));
-}
-
-static void report_metric(Report *report, const BenchCase *bench,
-                          const BenchResult *result, unsigned index)
-{
-    static const char *const signs[] = {"", ">=", "<="};
-    const BenchMetric *metric = &bench->metrics[index];
-    double median = result->median[index];
-    bool holds = bench_holds(metric, median);
-    Table *table = report->table;
-    unsigned row = table_add_row(table);
-
-    table_set_text(table, row, TABLE_BENCHMARK, bench->name);
-    table_set_text(table, row, TABLE_FIGURE, metric->name);
-    table_set_number(table, row, TABLE_MEDIAN, fixed(median, TABLE_DIGITS));
-    table_set_number(table, row, TABLE_LEAST,
-                     fixed(result->least[index], TABLE_DIGITS));
-    table_set_number(table, row, TABLE_MOST,
-                     fixed(result->most[index], TABLE_DIGITS));
-    table_set_text(table, row, TABLE_UNIT, metric->unit);
-    table_set_number(table, row, TABLE_RUNS, result->runs);
-    if (metric->bound != BENCH_NO_BOUND) {
-        g_autofree char *wanted =
-            g_strdup_printf("%s %g", signs[metric->bound], metric->wanted);
-
-        table_set_text(table, row, TABLE_WANTED, wanted);
-        table_set_text(table, row, TABLE_HOLDS, holds ? "yes" : "NO");
-    }
-    report->broken += !holds;
-    report->broken_ratios += !holds && metric->is_ratio;
-
-    row = table_add_row(report->csv);
-    table_set_text(report->csv, row, CSV_BENCHMARK, bench->name);
-    table_set_text(report->csv, row, CSV_METRIC, metric->name);
-    table_set_text(report->csv, row, CSV_UNIT, metric->unit);
-    table_set_number(report->csv, row, CSV_VALUE, fixed(median, CSV_DIGITS));
-    table_set_number(report->csv, row, CSV_LEAST,
-                     fixed(result->least[index], CSV_DIGITS));
-    table_set_number(report->csv, row, CSV_MOST,
-                     fixed(result->most[index], CSV_DIGITS));
-    table_set_number(report->csv, row, CSV_RUNS, result->runs);
-}
-
-/* A benchmark without figures: a row of the table, and a head line of the CSV,
- * in which each row is a figure. */
-static void report_failure(Report *report, const BenchCase *bench)
-{
-    unsigned row = table_add_row(report->table);
-
-    table_set_text(report->table, row, TABLE_BENCHMARK, bench->name);
-    table_set_text(report->table, row, TABLE_FIGURE, "failed");
-    table_set_text(report->table, row, TABLE_HOLDS, "NO");
-    table_add_head(report->csv, "failed", bench->name);
-    report->failed++;
-}
-
 /* ---- Running ---------------------------------------------------------- */
 
-/* Returns true if @bench can be run. Otherwise prints the reason. */
-static bool is_there(const BenchCase *bench, const BenchSetup *setup)
-{
-    g_autofree char *file = NULL;
-
-    if (bench_is_on_cluster(bench) && !setup->cluster) {
-        fprintf(stderr,
-                "farside bench: %s is left out: it needs --cluster; `make "
-                "bench` starts one\n",
-                bench->name);
-        return false;
-    }
-    if (!bench->scenario) {
-        return true;
-    }
-    file = g_build_filename(setup->scenarios, bench->scenario, NULL);
-    if (g_file_test(file, G_FILE_TEST_IS_REGULAR)) {
-        return true;
-    }
-    fprintf(
-        stderr,
-        "farside bench: %s is left out: there is no %s; give its folder with "
-        "--scenarios\n",
-        bench->name, file);
-    return false;
-}
-
 static void run_case(const BenchCase *bench, const BenchSetup *setup,
-                     unsigned runs, Report *report)
+                     unsigned runs, BenchReport *report)
 {
     bool shows_progress = isatty(STDERR_FILENO);
     GError *error = NULL;
@@ -299,18 +82,16 @@ static void run_case(const BenchCase *bench, const BenchSetup *setup,
     }
     if (!ran) {
         cmd_complain("bench", error);
-        report_failure(report, bench);
+        bench_report_failure(report, bench);
         return;
     }
-    for (unsigned i = 0; bench->metrics[i].name; i++) {
-        report_metric(report, bench, &result, i);
-    }
+    bench_report_result(report, bench, &result);
 }
 
 /* A benchmark that fails does not end the others: they may have taken
  * minutes. */
 static void run_cases(const GPtrArray *cases, const Options *options,
-                      Report *report)
+                      BenchReport *report)
 {
     BenchSetup setup = {.scenarios = options->scenarios,
                         .cluster = options->cluster,
@@ -318,30 +99,34 @@ static void run_cases(const GPtrArray *cases, const Options *options,
 
     for (unsigned i = 0; i < cases->len; i++) {
         const BenchCase *bench = cases->pdata[i];
+        g_autofree char *reason = bench_refusal(bench, &setup);
 
-        if (is_there(bench, &setup)) {
+        if (!reason) {
             run_case(bench, &setup, (unsigned)options->runs, report);
-        } else if (options->require) {
+            continue;
+        }
+        fprintf(stderr, "farside bench: %s is left out: %s\n", bench->name,
+                reason);
+        if (options->require) {
             fprintf(stderr,
                     "farside bench: %s cannot be run, but --require asks for "
                     "all\n",
                     bench->name);
-            report_failure(report, bench);
+            bench_report_failure(report, bench);
         }
     }
 }
 
 static int run(const GPtrArray *cases, const Options *options)
 {
-    g_auto(Report) report;
+    g_auto(BenchReport) report;
     GError *error = NULL;
 
-    report_init(&report);
+    bench_report_init(&report);
     run_cases(cases, options, &report);
     cmd_print_table(report.table);
     if (options->output && !table_write(report.csv, options->output, &error)) {
-        cmd_complain("bench", error);
-        return CMD_USAGE;
+        return cmd_complain("bench", error);
     }
     if (report.failed > 0) {
         fprintf(stderr, "farside bench: %u of %u benchmarks failed\n",
@@ -397,10 +182,9 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     }
     /* The benchmarks may take minutes, so this must not fail afterwards. */
     if (options.output && !table_file_make_folder(options.output, &error)) {
-        cmd_complain("bench", error);
-        return CMD_USAGE;
+        return cmd_complain("bench", error);
     }
-    vain = find_unmatched_pattern(options.patterns);
+    vain = bench_find_unmatched(options.patterns);
     if (vain) {
         return cmd_usage("bench",
                          "no benchmark matches \"%s\"; --list names them all",
@@ -414,7 +198,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     if (!options.scripts) {
         options.scripts = g_strdup("tests/cluster/bench");
     }
-    cases = choose_cases(options.patterns);
+    cases = bench_choose(options.patterns);
     if (options.list) {
         print_list(cases);
         return CMD_OK;
@@ -425,7 +209,5 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
 const CmdVerb cmd_bench = {.name = "bench",
                            .summary = "measure how fast this program is",
                            .synopsis = "",
-                           .min_words = 0,
-                           .max_words = 0,
                            .details = details,
                            .run = run_verb};

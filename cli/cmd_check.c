@@ -147,7 +147,6 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
 const CmdVerb cmd_check = {.name = "check",
                            .summary = "report all errors in descriptions",
                            .synopsis = "SCENARIO...",
-                           .min_words = 0,
-                           .max_words = CMD_ANY_NUMBER,
+                           .words = {0, CMD_ANY_NUMBER},
                            .details = details,
                            .run = run_verb};

@@ -38,8 +38,7 @@ const CmdVerb cmd_cluster_advance = {
     .name = "advance",
     .summary = "let virtual time pass in a timed cluster",
     .synopsis = "TIME",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .has_cluster = true,
     .details =
         "Lets virtual time pass in a timed cluster, by a whole number of ms "

@@ -60,8 +60,7 @@ const CmdVerb cmd_cluster_branch = {
     .name = "branch",
     .summary = "make a cluster that goes on from a checkpoint",
     .synopsis = "NAME",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .has_cluster = true,
     .details =
         "Makes the timed cluster NAME, which goes on from where the cluster "

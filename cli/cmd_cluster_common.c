@@ -2,15 +2,22 @@
 #include "cmd_cluster_common.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "clu_dir.h"
 #include "clu_error.h"
+#include "clu_status.h"
 #include "cmd.h"
 
 const CluClientMode cmd_cluster_no_input = {.input = CLU_CLIENT_NO_INPUT,
                                             .has_text_errors = true};
+
+void cmd_cluster_print_status(const char *json)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    clu_status_append(text, json);
+    fputs(text->str, stdout);
+}
 
 void cmd_cluster_print_note(const char *text)
 {
@@ -40,49 +47,10 @@ int cmd_cluster_fail(const char *verb, GError *error)
                               error);
 }
 
-/* Which cluster */
-
-/* Returns the directory of the cluster @word, to be freed. @word is a name, the
- * file of a description, or NULL for the only cluster that runs. */
-static char *find_dir(const char *word, GError **error)
-{
-    g_auto(GStrv) names = clu_dir_list();
-    g_autofree char *all = g_strjoinv(", ", names);
-    g_autofree char *real = NULL;
-
-    if (!word) {
-        if (g_strv_length(names) == 1) {
-            return clu_dir_find(names[0]);
-        }
-        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
-                    names[0] ? "several clusters run (%s); choose one with -c"
-                             : "no cluster runs%s; start one: farside cluster "
-                               "up FILE",
-                    all);
-        return NULL;
-    }
-    if (g_strv_contains((const char *const *)names, word)) {
-        return clu_dir_find(word);
-    }
-    real = realpath(word, NULL);
-    for (char **name = names; real && *name; name++) {
-        g_autofree char *dir = clu_dir_find(*name);
-        g_autofree char *file = clu_dir_description(dir);
-
-        if (file && strcmp(file, real) == 0) {
-            return g_steal_pointer(&dir);
-        }
-    }
-    g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
-                "there is no cluster '%s'; %s%s", word,
-                names[0] ? "there are " : "none runs", all);
-    return NULL;
-}
-
 CluClient *cmd_cluster_connect(const CmdArgs *args, char **ret_dir,
                                GError **error)
 {
-    g_autofree char *dir = find_dir(args->cluster, error);
+    g_autofree char *dir = clu_dir_choose(args->cluster, error);
     CluClient *client = dir ? clu_client_connect(dir, error) : NULL;
 
     if (client && ret_dir) {
@@ -129,8 +97,7 @@ const CmdVerb cmd_cluster_kill = {
     .name = "kill",
     .summary = "end a host as a power cut would",
     .synopsis = "HOST",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .has_cluster = true,
     .details = "Ends a host as a power cut would. Its disks keep what was "
                "written." CMD_CLUSTER_EXIT_STATUS,
@@ -156,8 +123,7 @@ const CmdVerb cmd_cluster_link = {
     .name = "link",
     .summary = "unplug a link, or plug it in again",
     .synopsis = "LINK up|down",
-    .min_words = 2,
-    .max_words = 2,
+    .words = {2, 2},
     .has_cluster = true,
     .details =
         "Unplugs a link, or plugs it in again. Returns when the drivers have "
@@ -169,8 +135,7 @@ const CmdVerb cmd_cluster_restart = {
     .name = "restart",
     .summary = "start a host again",
     .synopsis = "HOST",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .has_cluster = true,
     .details =
         "Starts a host again; if it runs, it is killed first. Returns when the "

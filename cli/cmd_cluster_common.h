@@ -19,6 +19,9 @@ extern const CluClientMode cmd_cluster_no_input;
 /* Prints each line to standard error. */
 extern const ImgNotes cmd_cluster_notes;
 
+/* Prints the status @json of a cluster. */
+void cmd_cluster_print_status(const char *json);
+
 /* Prints a line about progress to standard error; for CluClientMode.note. */
 void cmd_cluster_print_note(const char *text);
 

@@ -70,7 +70,7 @@ static int run(const CmdVerb *verb, int argc, char **argv)
         own++;
     }
     if (own < argc) {
-        front.max_words = 1;
+        front.words.most = 1;
     }
     if (!cmd_parse(&front, own, argv, options, &args, &status)) {
         return status;
@@ -105,8 +105,7 @@ const CmdVerb cmd_cluster_exec = {
     .name = "exec",
     .summary = "run a command on a host",
     .synopsis = "HOST -- COMMAND...",
-    .min_words = 1,
-    .max_words = G_MAXUINT,
+    .words = {1, G_MAXUINT},
     .has_cluster = true,
     .details =
         "Runs a command on a host. The command gets standard input and "

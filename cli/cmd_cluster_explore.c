@@ -78,8 +78,7 @@ const CmdVerb cmd_cluster_explore = {
     .name = "explore",
     .summary = "look for a schedule of faults that a script does not survive",
     .synopsis = "FILE",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .details =
         "Boots the machines of FILE once in virtual time. Draws a schedule of "
         "faults from each\nseed, makes a branch of the machines with these "

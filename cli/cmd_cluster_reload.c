@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd.h"
-#include "cmd_cluster_cp.h"
+#include "clu_files.h"
+#include "cmd_cluster_common.h"
 
 /* Stores its input as the module $1. The guest's /etc/reload does the rest. */
 static const char put_script[] =
@@ -29,13 +29,16 @@ static bool is_file(const char *word)
 }
 
 /* Runs @script on each host. Stops at the first that fails. */
-static int on_each(const char *verb, const CmdArgs *args, char *const *hosts,
+static int on_each(const char *verb, const char *cluster, char *const *hosts,
                    const char *script, const char *const *words)
 {
     int status = 0;
 
     for (; *hosts && status == 0; hosts++) {
-        status = cmd_cluster_sh(verb, args, *hosts, script, words);
+        GError *error = NULL;
+
+        status = clu_files_sh(cluster, *hosts, script, words, &error);
+        cmd_cluster_finish(verb, status, error);
         if (status != 0) {
             fprintf(stderr, "farside %s: this was host %s\n", verb, *hosts);
         }
@@ -43,18 +46,20 @@ static int on_each(const char *verb, const CmdArgs *args, char *const *hosts,
     return status;
 }
 
-/* Sends the files among @args to each host. */
-static int send_all(const char *verb, const CmdArgs *args, char *const *hosts)
+/* Sends the files among @words to each host. */
+static int send_all(const char *cluster, char *const *words, char *const *hosts,
+                    GError **error)
 {
     int status = 0;
 
     for (; *hosts; hosts++) {
-        for (char **word = args->words; *word && status == 0; word++) {
+        for (char *const *word = words; *word && status == 0; word++) {
             g_autofree char *name = module_name(*word);
 
             if (is_file(*word)) {
-                status = cmd_cluster_send(verb, args, *hosts, *word, put_script,
-                                          (const char *const[]){name, NULL});
+                status =
+                    clu_files_send(cluster, *hosts, *word, put_script,
+                                   (const char *const[]){name, NULL}, error);
             }
         }
     }
@@ -65,7 +70,7 @@ static int run(const CmdVerb *verb, int argc, char **argv)
 {
     static const char *const wait[] = {"wait", "60", NULL};
     static const char *const none[] = {NULL};
-    g_autofree char *only = NULL;
+    char *only = NULL;
     const GOptionEntry options[] = {
         {"host", 'H', 0, G_OPTION_ARG_STRING, &only,
          "Only on these hosts, by their names; without it on all",
@@ -75,6 +80,7 @@ static int run(const CmdVerb *verb, int argc, char **argv)
     g_auto(CmdArgs) args = {.words = NULL};
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_auto(GStrv) hosts = NULL;
+    GError *error = NULL;
     int status;
 
     if (!cmd_parse(verb, argc, argv, options, &args, &status)) {
@@ -86,21 +92,23 @@ static int run(const CmdVerb *verb, int argc, char **argv)
                 argv[0], "%s is no module: its name must end in .ko", *word);
         }
     }
-    hosts = only ? g_strsplit(only, ",", 0) : cmd_cluster_hosts(argv[0], &args);
+    hosts =
+        only ? g_strsplit(only, ",", 0) : clu_files_hosts(args.cluster, &error);
     if (!hosts) {
-        return CMD_USAGE;
+        return cmd_cluster_finish(argv[0], CMD_USAGE, error);
     }
     for (char **word = args.words; *word; word++) {
         g_ptr_array_add(names, module_name(*word));
     }
     g_ptr_array_add(names, NULL);
-    status = send_all(argv[0], &args, hosts);
+    status = send_all(args.cluster, args.words, hosts, &error);
+    cmd_cluster_finish(argv[0], status, error);
     if (status == 0) {
-        status = on_each(argv[0], &args, hosts, out_script,
+        status = on_each(argv[0], args.cluster, hosts, out_script,
                          (const char *const *)names->pdata);
     }
     if (status == 0) {
-        status = on_each(argv[0], &args, hosts, in_script, none);
+        status = on_each(argv[0], args.cluster, hosts, in_script, none);
     }
     if (status == 0) {
         status = cmd_cluster_ask(argv[0], &args, wait, &cmd_cluster_no_input);
@@ -112,8 +120,7 @@ const CmdVerb cmd_cluster_reload = {
     .name = "reload",
     .summary = "load modules again",
     .synopsis = "FILE.ko|MODULE...",
-    .min_words = 1,
-    .max_words = G_MAXUINT,
+    .words = {1, G_MAXUINT},
     .has_cluster = true,
     .details =
         "Loads modules again on all hosts, new ones from files of this "

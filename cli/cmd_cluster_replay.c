@@ -7,7 +7,6 @@
 #include "clu_error.h"
 #include "cmd.h"
 #include "cmd_cluster_common.h"
-#include "cmd_cluster_table.h"
 #include "cmd_load.h"
 #include "img_hash.h"
 #include "img_start.h"
@@ -46,7 +45,7 @@ static int run_started(const char *verb, CluClient *client, const char *dir)
     }
     clu_client_free(client);
     if (status == 0) {
-        cmd_cluster_print_table(text->str);
+        cmd_cluster_print_status(text->str);
         return CMD_OK;
     }
     clu_dir_wait_gone(dir, CLU_CALLS_GONE_MS);
@@ -115,8 +114,7 @@ const CmdVerb cmd_cluster_replay = {
     .name = "replay",
     .summary = "repeat the run of a timed cluster from its log",
     .synopsis = "FILE",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .details =
         "Repeats the run that `farside cluster up --timed --log FILE` has "
         "logged: the same\nmachines get the same inputs at the same virtual "

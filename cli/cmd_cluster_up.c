@@ -6,7 +6,6 @@
 #include "clu_dir.h"
 #include "cmd.h"
 #include "cmd_cluster_common.h"
-#include "cmd_cluster_table.h"
 #include "cmd_load.h"
 #include "img_start.h"
 #include "timed_board.h"
@@ -21,22 +20,22 @@ typedef struct Up {
     char *name;
     int timeout_s, silence_s;
     gboolean is_foreground, is_quiet, is_timed;
-    char *log;          /* nullable */
-    char *log_path;     /* the same, absolute */
-    char *steps;        /* nullable */
-    char *steps_path;   /* the same, absolute */
-    char *slice;        /* nullable */
-    int64_t slice_ns;   /* the same; 0: none was given */
-    int spins;          /* -1: none were given */
-    char *instructions; /* the times that they take; NULL: not known yet */
-    ImgTimed logs;      /* of a timed cluster */
+    char *log;        /* nullable */
+    char *log_path;   /* the same, absolute */
+    char *steps;      /* nullable */
+    char *steps_path; /* the same, absolute */
+    char *slice;      /* nullable */
+    int64_t slice_ns; /* the same; 0: none was given */
+    int spins;        /* -1: none were given */
+    char *limits;     /* of a timed cluster; NULL: not known yet */
+    ImgTimed logs;    /* of a timed cluster */
 } Up;
 
 static void up_clear(Up *up)
 {
     g_free(up->log_path);
     g_free(up->steps_path);
-    g_free(up->instructions);
+    g_free(up->limits);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Up, up_clear)
 
@@ -147,39 +146,6 @@ static bool parse(const CmdVerb *verb, int argc, char **argv, Up *up,
     return true;
 }
 
-/* The times that hosts have in the description: `1ns`, or `1ns on a, 250ps on
- * b` if they differ. */
-static char *instruction_times(const GPtrArray *hosts)
-{
-    g_autoptr(GString) each = g_string_new(NULL);
-    int64_t first = 0;
-    bool differ = false;
-
-    for (unsigned i = 0; i < hosts->len; i++) {
-        const TopoHost *host = hosts->pdata[i];
-        g_autofree char *time =
-            topo_units_format(TOPO_UNIT_TIME, host->vm->instruction_ps);
-
-        g_string_append_printf(each, "%s%s on %s", i == 0 ? "" : ", ", time,
-                               host->name);
-        first = i == 0 ? host->vm->instruction_ps : first;
-        differ = differ || host->vm->instruction_ps != first;
-    }
-    return differ ? g_string_free(g_steal_pointer(&each), FALSE)
-                  : topo_units_format(TOPO_UNIT_TIME, first);
-}
-
-/* Tells which costs the figures of a timed cluster leave out. */
-static void print_limits(const Up *up)
-{
-    printf("\nvirtual time: an instruction takes %s, only a PAUSE takes "
-           "another time, and what\ncrosses a cable takes the time that the "
-           "model computes. Not modelled: caches, other\nspeeds of CPUs, "
-           "accesses inside a machine. docs/user/timed.md tells what to "
-           "believe.\n",
-           up->instructions);
-}
-
 /* Waits until all hosts and links are up, and then prints the table. */
 static int bring_up(CluClient *client, const Up *up, GError **error)
 {
@@ -191,9 +157,9 @@ static int bring_up(CluClient *client, const Up *up, GError **error)
     status =
         clu_calls_bring_up(client, &mode, (unsigned)up->timeout_s, text, error);
     if (status == 0 && !up->is_quiet) {
-        cmd_cluster_print_table(text->str);
+        cmd_cluster_print_status(text->str);
         if (up->is_timed) {
-            print_limits(up);
+            printf("\n%s", up->limits);
         }
         fflush(stdout);
     }
@@ -259,7 +225,7 @@ static int run(const CmdVerb *verb, int argc, char **argv)
     if (!description) {
         return CMD_USAGE;
     }
-    up.instructions = instruction_times(description->hosts);
+    up.limits = img_timed_limits(description);
     name = up.name ? up.name : description->name;
     dir = clu_dir_find(name);
     plan = clu_plan_new(description, errors);
@@ -281,8 +247,7 @@ static int run(const CmdVerb *verb, int argc, char **argv)
                       errors, &error);
     }
     if (topo_errors_count(errors) > 0) {
-        cmd_print_errors(argv[0], errors);
-        return CMD_USAGE;
+        return cmd_print_errors(argv[0], errors);
     }
     return client ? run_started(argv[0], client, dir, &up)
                   : cmd_cluster_fail(argv[0], error);
@@ -292,8 +257,7 @@ const CmdVerb cmd_cluster_up = {
     .name = "up",
     .summary = "boot the hosts of a description, and join them",
     .synopsis = "FILE",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .details =
         "Boots a virtual machine for each host of FILE and joins them. Returns "
         "when the\ndrivers are loaded on all hosts and the links are up. The "

@@ -131,8 +131,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
         return status;
     }
     if (!compare(&options, args.words, &is_different, &error)) {
-        cmd_complain(argv[0], error);
-        return CMD_USAGE;
+        return cmd_complain(argv[0], error);
     }
     return is_different ? CMD_DIFFERENT : CMD_OK;
 }
@@ -141,7 +140,6 @@ const CmdVerb cmd_compare = {
     .name = "compare",
     .summary = "compare two result files, or two folders of them",
     .synopsis = "BASELINE NEW",
-    .min_words = 2,
-    .max_words = 2,
+    .words = {2, 2},
     .details = details,
     .run = run_verb};

@@ -163,31 +163,6 @@ static void offer_of_clusters(const Line *line, bool is_link)
     }
 }
 
-/* Offers the scenarios below @folder that came with Farside, by their names in
- * @root. Folders and files are in no order; shells sort. */
-static void offer_scenarios(const char *root, const char *folder,
-                            const char *begun)
-{
-    g_autofree char *path = g_build_filename(root, folder, NULL);
-    GDir *dir = g_dir_open(path, 0, NULL);
-    const char *entry;
-
-    while (dir && (entry = g_dir_read_name(dir))) {
-        g_autofree char *name =
-            *folder ? g_build_filename(folder, entry, NULL) : g_strdup(entry);
-        g_autofree char *full = g_build_filename(root, name, NULL);
-
-        if (g_file_test(full, G_FILE_TEST_IS_DIR)) {
-            if (strcmp(name, "parts") != 0) {
-                offer_scenarios(root, name, begun);
-            }
-        } else if (g_str_has_suffix(name, ".yaml")) {
-            cmd_complete_offer(begun, name, NULL);
-        }
-    }
-    g_clear_pointer(&dir, g_dir_close);
-}
-
 static void offer_choices(const char *choices, const char *begun)
 {
     g_auto(GStrv) words = g_strsplit(choices, "|", -1);
@@ -228,10 +203,12 @@ static void offer_word(const Line *line, const char *token)
 {
     if (strcmp(token, "SCENARIO") == 0) {
         g_autoptr(TopoHome) home = topo_home_find();
+        g_autoptr(GPtrArray) names = NULL;
 
         puts(":file");
-        if (home) {
-            offer_scenarios(home->scenarios, "", line->begun);
+        names = home ? topo_home_scenarios(home) : NULL;
+        for (unsigned i = 0; names && i < names->len; i++) {
+            cmd_complete_offer(line->begun, names->pdata[i], NULL);
         }
     } else if (strcmp(token, "HOST") == 0) {
         offer_of_clusters(line, false);

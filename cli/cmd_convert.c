@@ -78,8 +78,7 @@ static int export_host(const Options *options, const ExpFabric *fabric,
         return CMD_OK;
     }
     if (!g_file_set_contents(options->output, text->str, -1, &error)) {
-        cmd_complain("convert", error);
-        return CMD_USAGE;
+        return cmd_complain("convert", error);
     }
     return CMD_OK;
 }
@@ -119,8 +118,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     }
     fabric = exp_fabric_new(description, &error);
     if (!fabric) {
-        cmd_complain("convert", error);
-        return CMD_USAGE;
+        return cmd_complain("convert", error);
     }
     return export_host(&options, fabric, host);
 }
@@ -129,7 +127,6 @@ const CmdVerb cmd_convert = {.name = "convert",
                              .summary =
                                  "write a host's topology for NCCL or hwloc",
                              .synopsis = "SCENARIO",
-                             .min_words = 1,
-                             .max_words = 1,
+                             .words = {1, 1},
                              .details = details,
                              .run = run_verb};

@@ -46,8 +46,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     }
     text = rep_export(format, args.words, &error);
     if (!text) {
-        cmd_complain("export", error);
-        return CMD_USAGE;
+        return cmd_complain("export", error);
     }
     if (!output) {
         fputs(text, stdout);
@@ -64,7 +63,6 @@ const CmdVerb cmd_export = {.name = "export",
                             .summary =
                                 "write results in the format of another tool",
                             .synopsis = "RESULT...",
-                            .min_words = 1,
-                            .max_words = CMD_ANY_NUMBER,
+                            .words = {1, CMD_ANY_NUMBER},
                             .details = details,
                             .run = run_verb};

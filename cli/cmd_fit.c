@@ -37,30 +37,6 @@ typedef struct Options {
     gboolean all;
 } Options;
 
-static void print_table(const char *heading, const Table *table)
-{
-    printf("%s\n", heading);
-    cmd_print_table(table);
-    putchar('\n');
-}
-
-static void print_fit(const ExpFit *fit, bool all)
-{
-    print_table("Parameters", fit->params);
-    print_table("Sensitivity", fit->sensitivity);
-    if (all) {
-        print_table("Values", fit->points);
-    }
-    print_table("Errors", fit->sums);
-    for (unsigned i = 0; i < fit->warnings->len; i++) {
-        printf("warning: %s\n", (const char *)fit->warnings->pdata[i]);
-    }
-    for (unsigned i = 0; i < fit->settings->len; i++) {
-        printf("--set %s\n", (const char *)fit->settings->pdata[i]);
-    }
-    printf("%u points simulated\n", fit->simulations);
-}
-
 /* Returns the parameters of the command line; NULL after an error. */
 static GPtrArray *parse_params(char **texts, GError **error)
 {
@@ -83,6 +59,7 @@ static int fit_files(const Options *options, char **files)
     GError *error = NULL;
     g_autoptr(GPtrArray) changes = cmd_changes("fit", options->sets);
     g_autoptr(GPtrArray) params = parse_params(options->params, &error);
+    g_autoptr(GString) text = g_string_new(NULL);
     g_autoptr(ExpFit) fit = NULL;
 
     if (!changes) {
@@ -90,8 +67,7 @@ static int fit_files(const Options *options, char **files)
         return CMD_USAGE;
     }
     if (!params) {
-        cmd_complain("fit", error);
-        return CMD_USAGE;
+        return cmd_complain("fit", error);
     }
     for (char **file = files; *file; file++) {
         char *path = topo_home_resolve(*file);
@@ -120,7 +96,8 @@ static int fit_files(const Options *options, char **files)
         cmd_complain("fit", error);
         return is_input ? CMD_USAGE : CMD_DIFFERENT;
     }
-    print_fit(fit, options->all);
+    exp_fit_append(text, fit, options->all);
+    fputs(text->str, stdout);
     return CMD_OK;
 }
 
@@ -164,7 +141,6 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
 const CmdVerb cmd_fit = {.name = "fit",
                          .summary = "fit numbers of parts to published values",
                          .synopsis = "SCENARIO...",
-                         .min_words = 1,
-                         .max_words = CMD_ANY_NUMBER,
+                         .words = {1, CMD_ANY_NUMBER},
                          .details = details,
                          .run = run_verb};

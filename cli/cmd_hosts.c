@@ -7,7 +7,7 @@
 #include <glib/gstdio.h>
 
 #include "cmd.h"
-#include "cmd_cluster_cp.h"
+#include "clu_files.h"
 #include "cmd_load.h"
 #include "exp_fabric.h"
 #include "fab_component.h"
@@ -74,41 +74,19 @@ static Inventory *load_sysfs(const char *verb, const CmdHosts *options)
     return g_steal_pointer(&inventory);
 }
 
-/*
- * Writes what inv_add_sysfs() reads of /sys as a tar archive. The files are
- * copied first, because sysfs does not tell their sizes.
- */
-static const char sysfs_script[] =
-    "to=$(mktemp -d) && cd /sys/bus/pci/devices || exit 1\n"
-    "trap 'rm -rf \"$to\"' EXIT\n"
-    "exec </dev/null\n"
-    "for at in *; do\n"
-    "    copy=$to/bus/pci/devices/$at\n"
-    "    mkdir -p \"$copy\"\n"
-    "    for file in class vendor device numa_node config sriov_totalvfs \\\n"
-    "        sriov_offset sriov_stride; do\n"
-    "        [ ! -e \"$at/$file\" ] || cat \"$at/$file\" >\"$copy/$file\"\n"
-    "    done\n"
-    "    [ ! -e \"$at/physfn\" ] || mkdir \"$copy/physfn\"\n"
-    "    for port in \"$at\"/net/*; do\n"
-    "        [ ! -e \"$port\" ] || mkdir -p \"$copy/net/${port##*/}\"\n"
-    "    done\n"
-    "    for port in \"$at\"/infiniband/*/ports/1/gids; do\n"
-    "        [ ! -e \"$port\" ] || { mkdir -p \"$copy/${port#*/}\" &&\n"
-    "            cat \"$port/0\" >\"$copy/${port#*/}/0\"; }\n"
-    "    done\n"
-    "done\n"
-    "tar -C \"$to\" -cf - .\n";
-
 /* Copies the part of /sys of @host that an inventory needs to the folder @dir.
  * Returns false after a message. */
-static bool fetch_sysfs(const char *verb, const CmdArgs *args, const char *host,
+static bool fetch_sysfs(const char *verb, const char *cluster, const char *host,
                         const char *dir)
 {
     g_autoptr(GString) archive = g_string_new(NULL);
     GError *error = NULL;
 
-    if (cmd_cluster_fetch(verb, args, host, sysfs_script, archive) != 0) {
+    if (clu_files_fetch(cluster, host, inv_archive_script, archive, &error) !=
+        0) {
+        if (error) {
+            cmd_complain(verb, error);
+        }
         cmd_usage(verb, "/sys of host %s cannot be read", host);
         return false;
     }
@@ -130,8 +108,7 @@ static void remove_folder(const char *dir)
 
 /* Adds @host of the cluster. Returns false after a message. */
 static bool add_live_host(const char *verb, const CmdHosts *options,
-                          const CmdArgs *args, const char *host,
-                          Inventory *inventory)
+                          const char *host, Inventory *inventory)
 {
     GError *error = NULL;
     g_autofree char *dir = g_dir_make_tmp("farside-XXXXXX", &error);
@@ -141,7 +118,7 @@ static bool add_live_host(const char *verb, const CmdHosts *options,
         cmd_complain(verb, error);
         return false;
     }
-    good = fetch_sysfs(verb, args, host, dir);
+    good = fetch_sysfs(verb, options->cluster, host, dir);
     if (good && !inv_add_sysfs(inventory, host, dir, ids_of(options), &error)) {
         cmd_complain(verb, error);
         good = false;
@@ -165,11 +142,14 @@ static void no_such_host(const char *verb, const char *name, char **hosts)
 
 static Inventory *load_cluster(const char *verb, const CmdHosts *options)
 {
-    const CmdArgs args = {.cluster = options->cluster};
-    g_auto(GStrv) hosts = cmd_cluster_hosts(verb, &args);
+    GError *error = NULL;
+    g_auto(GStrv) hosts = clu_files_hosts(options->cluster, &error);
     g_autoptr(Inventory) inventory = inv_new();
 
     if (!hosts) {
+        if (error) {
+            cmd_complain(verb, error);
+        }
         return NULL;
     }
     if (options->host &&
@@ -179,7 +159,7 @@ static Inventory *load_cluster(const char *verb, const CmdHosts *options)
     }
     for (char **host = hosts; *host; host++) {
         if ((!options->host || strcmp(*host, options->host) == 0) &&
-            !add_live_host(verb, options, &args, *host, inventory)) {
+            !add_live_host(verb, options, *host, inventory)) {
             return NULL;
         }
     }
@@ -190,23 +170,12 @@ static Inventory *load_cluster(const char *verb, const CmdHosts *options)
  * such host. */
 static bool keep_host(const char *verb, Inventory *inventory, const char *name)
 {
-    g_auto(GStrv) names = g_new0(char *, inventory->hosts->len + 1);
+    g_auto(GStrv) names = inv_keep_host(inventory, name);
 
-    for (unsigned i = 0; i < inventory->hosts->len; i++) {
-        const InvHost *host = inventory->hosts->pdata[i];
-
-        names[i] = g_strdup(host->name);
-    }
-    if (!inv_find_host(inventory, name)) {
+    if (names) {
         no_such_host(verb, name, names);
-        return false;
     }
-    for (unsigned i = inventory->hosts->len; i > 0; i--) {
-        if (strcmp(names[i - 1], name) != 0) {
-            g_ptr_array_remove_index(inventory->hosts, i - 1);
-        }
-    }
-    return true;
+    return !names;
 }
 
 Inventory *cmd_hosts_load(const char *verb, const CmdHosts *options,

@@ -81,14 +81,12 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     }
     text = topo_file_text(args.words[0], &length, &error);
     if (!text) {
-        cmd_complain("import", error);
-        return CMD_USAGE;
+        return cmd_complain("import", error);
     }
     yaml = inv_import(args.words[0], text, length, host, NULL, &report, &error);
     if (!yaml || (options.output &&
                   !g_file_set_contents(options.output, yaml, -1, &error))) {
-        cmd_complain("import", error);
-        return CMD_USAGE;
+        return cmd_complain("import", error);
     }
     if (!options.output) {
         fputs(yaml, stdout);
@@ -101,7 +99,6 @@ const CmdVerb cmd_import = {
     .name = "import",
     .summary = "make a description from lspci, hwloc, NCCL or nvidia-smi",
     .synopsis = "DUMP",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .details = details,
     .run = run_verb};

@@ -3,16 +3,18 @@
 
 #include <stdio.h>
 
+#include "cmd.h"
 #include "exp_point.h"
 #include "topo_home.h"
 
-void cmd_print_errors(const char *verb, const TopoErrors *errors)
+int cmd_print_errors(const char *verb, const TopoErrors *errors)
 {
     g_autofree char *text = topo_errors_to_string(errors);
     unsigned count = topo_errors_count(errors);
 
     fprintf(stderr, "%sfarside %s: %u error%s\n", text, verb, count,
             count == 1 ? "" : "s");
+    return CMD_USAGE;
 }
 
 bool cmd_changes_add(const char *verb, char **sets, GPtrArray *changes)

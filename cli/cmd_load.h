@@ -14,8 +14,8 @@
             "PATH=VALUE"                                                       \
     }
 
-/* Prints @errors and a line that counts them for @verb. */
-void cmd_print_errors(const char *verb, const TopoErrors *errors);
+/* Prints @errors and a line that counts them for @verb. Returns CMD_USAGE. */
+int cmd_print_errors(const char *verb, const TopoErrors *errors);
 
 /* Returns the changes of the --set options in @sets (nullable). On errors
  * prints them for @verb and returns NULL. */

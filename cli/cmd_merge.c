@@ -38,8 +38,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     }
     whole = rep_shard_merge(args.words, &error);
     if (!whole) {
-        cmd_complain("merge", error);
-        return CMD_USAGE;
+        return cmd_complain("merge", error);
     }
     if (!table_file_write(output, whole, strlen(whole), &error)) {
         cmd_complain("merge", error);
@@ -54,7 +53,6 @@ const CmdVerb cmd_merge = {
     .name = "merge",
     .summary = "join the results of runs that simulated a part each",
     .synopsis = "SHARD...",
-    .min_words = 1,
-    .max_words = CMD_ANY_NUMBER,
+    .words = {1, CMD_ANY_NUMBER},
     .details = details,
     .run = run_verb};

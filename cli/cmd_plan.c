@@ -10,7 +10,7 @@
 #include "exp_lend_plan.h"
 #include "fab_size.h"
 #include "table_csv.h"
-#include "topo_units.h"
+#include "table_file.h"
 
 static const char details[] =
     "Computes, as the SmartIO manual does, how the mapping entries of an NTB\n"
@@ -31,154 +31,18 @@ static const char details[] =
 
 /* ---- Printing --------------------------------------------------------- */
 
-/* The text behind "device N" in @note, and N; NULL if it has no such form. */
-static const char *device_note(const char *note, unsigned *ret_number)
-{
-    char *end;
-
-    if (!g_str_has_prefix(note, "device ")) {
-        return NULL;
-    }
-    *ret_number =
-        (unsigned)g_ascii_strtoull(note + strlen("device "), &end, 10);
-    return end;
-}
-
-/* Returns the row behind those that begin with @row and differ only in the
- * number of the device. */
-static unsigned run_end(const Table *table, unsigned row)
-{
-    unsigned number, next = row + 1;
-    const char *rest =
-        device_note(table_text(table, row, EXP_LEND_PLAN_NOTE), &number);
-
-    while (rest && next < table_n_rows(table)) {
-        const char *other =
-            device_note(table_text(table, next, EXP_LEND_PLAN_NOTE), &number);
-
-        if (g_strcmp0(rest, other) != 0 ||
-            table_number(table, row, EXP_LEND_PLAN_BYTES) !=
-                table_number(table, next, EXP_LEND_PLAN_BYTES)) {
-            break;
-        }
-        next++;
-    }
-    return next;
-}
-
-/* The note of the rows from @row to @end - 1; to be freed. */
-static char *run_note(const Table *table, unsigned row, unsigned end)
-{
-    const char *note = table_text(table, row, EXP_LEND_PLAN_NOTE);
-    unsigned first = 0, last = 0;
-    const char *rest = device_note(note, &first);
-
-    if (end == row + 1) {
-        return g_strdup(note);
-    }
-    device_note(table_text(table, end - 1, EXP_LEND_PLAN_NOTE), &last);
-    return g_strdup_printf("each of devices %u to %u%s", first, last, rest);
-}
-
-/* Prints the rows of one adapter, beginning with row @first, with readable
- * sizes, and equal devices in one row. */
-static void print_rows(const Table *table, const char *adapter, unsigned first)
-{
-    static const TableColumn columns[] = {
-        {"term", TABLE_TEXT, 0},
-        {"entries", TABLE_INTEGER, 0},
-        {"size", TABLE_TEXT, 0},
-        {"note", TABLE_TEXT, 0},
-    };
-    g_autoptr(Table) shown = table_new();
-
-    table_add_columns(shown, columns, G_N_ELEMENTS(columns));
-    for (unsigned i = first, end; i < table_n_rows(table); i = end) {
-        unsigned row = table_add_row(shown);
-        g_autofree char *size =
-            fab_size_text(table_number(table, i, EXP_LEND_PLAN_BYTES));
-        g_autofree char *note = NULL;
-
-        end = run_end(table, i);
-        note = run_note(table, i, end);
-
-        table_set_text(shown, row, 0, table_text(table, i, EXP_LEND_PLAN_TERM));
-        table_set_number(shown, row, 1,
-                         table_number(table, i, EXP_LEND_PLAN_ENTRIES));
-        table_set_text(shown, row, 2, size);
-        table_set_text(shown, row, 3, note);
-    }
-    printf("%s%s", adapter, *adapter ? "\n" : "");
-    cmd_print_table(shown);
-}
-
-/* If something does not fit, prints the first term that does not. */
-static void print_verdict(const ExpLendPlan *plan, const FabPlan *sums)
-{
-    bool automatic = false;
-
-    for (unsigned i = 0; i < plan->params.window_count; i++) {
-        const FabPlanWindow *window = &plan->params.windows[i];
-
-        automatic = automatic || (!window->bytes && !window->covers_ram);
-    }
-    if (sums->broken) {
-        g_autofree char *lacking = fab_size_text(sums->short_bytes);
-
-        printf("It does not fit: for %s %s (%" G_GUINT64_FORMAT
-               " entries) are missing.\n",
-               fab_plan_term_name(sums->broken), lacking,
-               sums->short_bytes / sums->entry_bytes);
-        if (sums->broken == FAB_PLAN_RESERVED) {
-            printf("Of %u entries, %u at most can be reserved for each of %u "
-                   "remote nodes.\n",
-                   plan->params.entries,
-                   plan->params.entries / (plan->params.nodes - 1),
-                   plan->params.nodes - 1);
-        }
-    } else if (automatic && plan->has_p2p) {
-        puts("The automatic size of a window does not count P2P, which is "
-             "mapped later.\nSet the windows by hand to at most the "
-             "sizes above.");
-    }
-}
-
 /* Adds @plan to @table and prints it. Returns the exit status. */
 static int plan_print(Table *table, const ExpLendPlan *plan)
 {
-    unsigned first = table_n_rows(table);
+    g_autoptr(GString) text = g_string_new(NULL);
     GError *error = NULL;
-    FabPlan sums;
+    bool fits;
 
-    if (!exp_lend_plan_add_rows(plan, table, &sums, &error)) {
-        cmd_complain("plan", error);
-        return CMD_USAGE;
+    if (!exp_lend_plan_append(text, plan, table, &fits, &error)) {
+        return cmd_complain("plan", error);
     }
-    print_rows(table, plan->adapter, first);
-    print_verdict(plan, &sums);
-    return sums.broken ? CMD_DIFFERENT : CMD_OK;
-}
-
-/* Adds the DMA window of a loan between machines to @table. */
-static void machine_row(Table *table, const CluLendPlan *row)
-{
-    static const char *const given = "set by hand";
-    unsigned i = table_add_row(table);
-    g_autofree char *share = g_strdup_printf(
-        "a fair share: %u of %" G_GUINT64_FORMAT ", at most the borrower's RAM",
-        row->weight, row->weights);
-    g_autofree char *note = g_strdup_printf(
-        "%s to %s (%s)", row->lend->device->path, row->lend->to->name,
-        !row->window_bytes ? "it does not fit"
-        : row->covers_ram  ? "IOMMU off: all of the memory"
-        : row->weights     ? share
-                           : given);
-
-    table_set_text(table, i, EXP_LEND_PLAN_ADAPTER, row->adapter->device->path);
-    table_set_text(table, i, EXP_LEND_PLAN_TERM, "machine_dma_window");
-    table_set_number(table, i, EXP_LEND_PLAN_BYTES,
-                     MIN(row->window_bytes, G_MAXINT64));
-    table_set_text(table, i, EXP_LEND_PLAN_NOTE, note);
+    fputs(text->str, stdout);
+    return fits ? CMD_OK : CMD_DIFFERENT;
 }
 
 /* Prints the DMA windows that the machines of @description give to its loans,
@@ -206,14 +70,21 @@ static int print_machines(const TopoDescription *description, Table *table)
         const CluLendPlan *row = &g_array_index(rows, CluLendPlan, i);
         g_autofree char *space = fab_size_text(row->space_bytes);
         g_autofree char *window = fab_size_text(row->window_bytes);
+        g_autofree char *note = clu_lend_plan_note(row);
+        const char *adapter = row->adapter->device->path;
 
-        machine_row(table, row);
+        table_add_row(table);
+        table_set_text(table, first + i, EXP_LEND_PLAN_ADAPTER, adapter);
+        table_set_text(table, first + i, EXP_LEND_PLAN_TERM,
+                       "machine_dma_window");
+        table_set_number(table, first + i, EXP_LEND_PLAN_BYTES,
+                         MIN(row->window_bytes, G_MAXINT64));
+        table_set_text(table, first + i, EXP_LEND_PLAN_NOTE, note);
         table_add_row(shown);
-        table_set_text(shown, i, 0, row->adapter->device->path);
+        table_set_text(shown, i, 0, adapter);
         table_set_text(shown, i, 1, space);
         table_set_text(shown, i, 2, window);
-        table_set_text(shown, i, 3,
-                       table_text(table, first + i, EXP_LEND_PLAN_NOTE));
+        table_set_text(shown, i, 3, note);
         status = row->window_bytes ? status : CMD_DIFFERENT;
     }
     puts("\nMachines (farside cluster up), if all devices are added before the "
@@ -226,161 +97,31 @@ static int print_machines(const TopoDescription *description, Table *table)
 
 typedef struct Options {
     char **sets;
-    char **bars;
-    char **dma;
-    char *window;
-    char *ram;
     char *csv;
-    int entries, reserved, nodes, borrowers, devices;
-    gboolean iommu_off;
+    ExpLendPlanWords words;
 } Options;
-
-static bool parse_bytes(const char *option, const char *text,
-                        uint64_t *ret_bytes)
-{
-    GError *error = NULL;
-    int64_t value;
-
-    if (!topo_units_parse(TOPO_UNIT_BYTES, text, &value, &error)) {
-        g_prefix_error(&error, "%s: ", option);
-        cmd_complain("plan", error);
-        return false;
-    }
-    *ret_bytes = value;
-    return true;
-}
-
-/* Parses "[COUNTx]SIZE,SIZE", the BARs of COUNT devices. */
-static bool parse_bars(const char *text, FabPlanTarget *target)
-{
-    const char *times = strchr(text, 'x');
-    g_auto(GStrv) sizes = g_strsplit(times ? times + 1 : text, ",", -1);
-    g_autofree char *count = times ? g_strndup(text, times - text) : NULL;
-    int64_t number = 1;
-
-    if (count && (!topo_units_parse(TOPO_UNIT_NONE, count, &number, NULL) ||
-                  number < 1 || number > 65536)) {
-        cmd_usage("plan",
-                  "--bars: \"%s\" is not a number of devices; write for "
-                  "example 2x64MiB,32GiB",
-                  count);
-        return false;
-    }
-    target->count = number;
-    if (g_strv_length(sizes) < 1 || g_strv_length(sizes) > FAB_BARS) {
-        cmd_usage("plan", "--bars: a device has 1 to 6 BARs");
-        return false;
-    }
-    for (unsigned i = 0; sizes[i]; i++) {
-        if (!parse_bytes("--bars", sizes[i], &target->bar_bytes[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void add_window(ExpLendPlan *plan, const Options *options,
-                       uint64_t bytes, uint64_t ram, unsigned borrower)
-{
-    FabPlanWindow window = {
-        .bytes = bytes,
-        .ram_bytes = ram,
-        .covers_ram = options->iommu_off,
-        .borrower = borrower,
-    };
-
-    exp_lend_plan_add_window(plan, &window,
-                             g_strdup_printf(options->iommu_off
-                                                 ? "borrower %u, IOMMU off"
-                                                 : "device %u",
-                                             plan->windows->len + 1));
-}
-
-/* Adds the DMA windows of --dma and --devices. With --iommu-off adds one window
- * for each borrower, which all its devices share. */
-static bool parse_windows(const Options *options, ExpLendPlan *plan)
-{
-    uint64_t ram = 0, bytes;
-
-    if (options->ram && !parse_bytes("--ram", options->ram, &ram)) {
-        return false;
-    }
-    if (options->iommu_off) {
-        if (!ram || options->dma || options->devices) {
-            cmd_usage("plan",
-                      "--iommu-off takes --ram, and neither --dma nor "
-                      "--devices: windows cover the RAM of each borrower");
-            return false;
-        }
-        for (int i = 0; i < options->borrowers; i++) {
-            add_window(plan, options, 0, ram, i);
-        }
-        return true;
-    }
-    for (unsigned i = 0; options->dma && options->dma[i]; i++) {
-        if (!parse_bytes("--dma", options->dma[i], &bytes)) {
-            return false;
-        }
-        if (!bytes) {
-            cmd_usage("plan", "--dma: a window has at least 1B; --devices "
-                              "counts those of automatic size");
-            return false;
-        }
-        add_window(plan, options, bytes, ram, 0);
-    }
-    for (int i = 0; i < options->devices; i++) {
-        add_window(plan, options, 0, ram, 0);
-    }
-    return true;
-}
-
-static bool check_count(const char *option, int value, int least)
-{
-    if (value < least || value > 65536) {
-        cmd_usage("plan", "%s is from %d to 65536", option, least);
-        return false;
-    }
-    return true;
-}
-
-static bool parse_plan(const Options *options, ExpLendPlan *plan)
-{
-    FabPlanParams *params = &plan->params;
-
-    if (!check_count("--entries", options->entries, 1) ||
-        !check_count("--reserved", options->reserved, 0) ||
-        !check_count("--nodes", options->nodes, 1) ||
-        !check_count("--borrowers", options->borrowers, 0) ||
-        !check_count("--devices", options->devices, 0) ||
-        !parse_bytes("--window", options->window, &params->window_bytes)) {
-        return false;
-    }
-    params->entries = options->entries;
-    params->reserved = options->reserved;
-    params->nodes = options->nodes;
-    params->borrowers = options->borrowers;
-    for (unsigned i = 0; options->bars && options->bars[i]; i++) {
-        FabPlanTarget target = {.count = 0};
-
-        if (!parse_bars(options->bars[i], &target)) {
-            return false;
-        }
-        exp_lend_plan_add_target(plan, &target, g_strdup(options->bars[i]));
-    }
-    return parse_windows(options, plan);
-}
 
 /* ---- Running ---------------------------------------------------------- */
 
 static int plan_options(const Options *options, Table *table)
 {
     g_autoptr(ExpLendPlan) plan = exp_lend_plan_new("");
+    GError *error = NULL;
+    int status;
 
-    if (!options->window) {
+    if (!options->words.window) {
         return cmd_usage("plan", "name a scenario, or give the size of a "
                                  "window with --window");
     }
-    return parse_plan(options, plan) ? plan_print(table, plan) : CMD_USAGE;
+    if (exp_lend_plan_parse(plan, &options->words, &error)) {
+        return plan_print(table, plan);
+    }
+    if (error->domain == TABLE_ERROR) {
+        status = cmd_usage("plan", "%s", error->message);
+        g_error_free(error);
+        return status;
+    }
+    return cmd_complain("plan", error);
 }
 
 static int plan_scenario(const Options *options, const char *file, Table *table)
@@ -397,8 +138,7 @@ static int plan_scenario(const Options *options, const char *file, Table *table)
     }
     fabric = exp_fabric_new(description, &error);
     if (!fabric) {
-        cmd_complain("plan", error);
-        return CMD_USAGE;
+        return cmd_complain("plan", error);
     }
     plans = exp_lend_plans(fabric, description);
     if (plans->len == 0) {
@@ -419,27 +159,27 @@ static int plan_scenario(const Options *options, const char *file, Table *table)
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     Options options = {
-        .entries = 128, .reserved = 12, .nodes = 2, .borrowers = 1};
+        .words = {.entries = 128, .reserved = 12, .nodes = 2, .borrowers = 1}};
     const GOptionEntry entries[] = {
-        {"window", 'w', 0, G_OPTION_ARG_STRING, &options.window,
+        {"window", 'w', 0, G_OPTION_ARG_STRING, &options.words.window,
          "Prefetchable size of the adapter", "SIZE"},
-        {"entries", 'e', 0, G_OPTION_ARG_INT, &options.entries,
+        {"entries", 'e', 0, G_OPTION_ARG_INT, &options.words.entries,
          "Mapping entries that it is divided into (default: 128)", "N"},
-        {"reserved", 'r', 0, G_OPTION_ARG_INT, &options.reserved,
+        {"reserved", 'r', 0, G_OPTION_ARG_INT, &options.words.reserved,
          "Entries reserved for each remote node (default: 12)", "N"},
-        {"nodes", 'n', 0, G_OPTION_ARG_INT, &options.nodes,
+        {"nodes", 'n', 0, G_OPTION_ARG_INT, &options.words.nodes,
          "Nodes of the cluster, this one included (default: 2)", "N"},
-        {"borrowers", 'b', 0, G_OPTION_ARG_INT, &options.borrowers,
+        {"borrowers", 'b', 0, G_OPTION_ARG_INT, &options.words.borrowers,
          "Borrowers; each takes an entry for MSI (default: 1)", "N"},
-        {"bars", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.bars,
+        {"bars", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.words.bars,
          "BARs of N mapped devices; repeatable", "[Nx]SIZE,..."},
-        {"devices", 'd', 0, G_OPTION_ARG_INT, &options.devices,
+        {"devices", 'd', 0, G_OPTION_ARG_INT, &options.words.devices,
          "Number of devices lent with an automatic DMA window", "N"},
-        {"dma", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.dma,
+        {"dma", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.words.dma,
          "DMA window of a lent device, set by hand; repeatable", "SIZE"},
-        {"ram", 0, 0, G_OPTION_ARG_STRING, &options.ram,
+        {"ram", 0, 0, G_OPTION_ARG_STRING, &options.words.ram,
          "RAM of a borrower; no window is larger", "SIZE"},
-        {"iommu-off", 0, 0, G_OPTION_ARG_NONE, &options.iommu_off,
+        {"iommu-off", 0, 0, G_OPTION_ARG_NONE, &options.words.iommu_off,
          "The borrowers' IOMMUs are off: windows cover their RAM", NULL},
         CMD_LOAD_SET(&options.sets),
         {"csv", 0, 0, G_OPTION_ARG_FILENAME, &options.csv,
@@ -454,15 +194,14 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    if (args.words[0] && options.window) {
+    if (args.words[0] && options.words.window) {
         return cmd_usage("plan", "give a scenario or --window, not both");
     }
     status = args.words[0] ? plan_scenario(&options, args.words[0], table)
                            : plan_options(&options, table);
     if (status != CMD_USAGE && options.csv &&
         !table_write(table, options.csv, &error)) {
-        cmd_complain("plan", error);
-        return CMD_USAGE;
+        return cmd_complain("plan", error);
     }
     return status;
 }
@@ -471,7 +210,6 @@ const CmdVerb cmd_plan = {
     .name = "plan",
     .summary = "compute an NTB's mapping entries and DMA windows",
     .synopsis = "[SCENARIO]",
-    .min_words = 0,
-    .max_words = 1,
+    .words = {0, 1},
     .details = details,
     .run = run_verb};

@@ -39,72 +39,12 @@ typedef struct Options {
     RepRange ranges[2];
 } Options;
 
-/* Loads the scenario that the head of @table names, with the changes that the
- * run was given. */
-static TopoDescription *load(const Table *table, const char *file,
-                             GError **error)
-{
-    g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autoptr(GPtrArray) changes = topo_changes_new();
-    const char *scenario = table_find_head(table, "scenario");
-    g_autoptr(TopoDescription) description = NULL;
-
-    for (unsigned i = 0; i < table_n_heads(table); i++) {
-        if (strcmp(table_head_key(table, i), "set") == 0) {
-            TopoChange *change = topo_change_parse(table_head_value(table, i),
-                                                   topo_place_set(), errors);
-
-            if (change) {
-                g_ptr_array_add(changes, change);
-            }
-        }
-    }
-    if (!scenario) {
-        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                    "%s does not name its scenario: a line \"# scenario: "
-                    "FILE\" is missing",
-                    file);
-        return NULL;
-    }
-    description = topo_load(scenario, changes, errors);
-    if (!description || topo_errors_count(errors) > 0) {
-        g_propagate_error(error, topo_errors_to_gerror(errors));
-        return NULL;
-    }
-    if (!description->plot) {
-        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE, "%s has no `plot:`",
-                    scenario);
-        return NULL;
-    }
-    return g_steal_pointer(&description);
-}
-
-/* Fails if the columns of @table do not begin with those of the scenario. The
- * spreads of several seeds may follow. */
-static bool check_columns(const TopoDescription *description,
-                          const Table *table, const char *file, GError **error)
-{
-    bool is_same = description->columns->len <= table_n_columns(table);
-
-    for (unsigned i = 0; is_same && i < description->columns->len; i++) {
-        const TopoColumn *column = description->columns->pdata[i];
-
-        is_same = strcmp(column->name, table_column_name(table, i)) == 0;
-    }
-    if (!is_same) {
-        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                    "%s has other columns than %s; run the scenario again",
-                    file, description->file);
-    }
-    return is_same;
-}
-
 /* Returns the exit status; @error is set unless it is CMD_OK. */
 static int draw(const Options *options, const char *file, GError **error)
 {
     g_autoptr(Table) table = table_read(file, error);
     g_autoptr(TopoDescription) description =
-        table ? load(table, file, error) : NULL;
+        table ? rep_result_scenario(table, file, error) : NULL;
     g_autoptr(Table) published = NULL;
     g_autoptr(Table) measured = NULL;
     RepLook look = {.width_mm = options->width,
@@ -118,7 +58,7 @@ static int draw(const Options *options, const char *file, GError **error)
     RepResult result = {description, table, NULL, NULL};
     GError *cause = NULL;
 
-    if (!description || !check_columns(description, table, file, error)) {
+    if (!description) {
         return CMD_USAGE;
     }
     if (description->plot->published) {
@@ -228,7 +168,6 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
 const CmdVerb cmd_plot = {.name = "plot",
                           .summary = "draw results again, without simulating",
                           .synopsis = "RESULT",
-                          .min_words = 1,
-                          .max_words = 1,
+                          .words = {1, 1},
                           .details = details,
                           .run = run_verb};

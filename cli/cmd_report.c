@@ -40,8 +40,7 @@ static int make(const Options *options, const char *dir)
         rep_report_read(dir, options->scenarios, &error);
 
     if (report == NULL) {
-        cmd_complain("report", error);
-        return CMD_USAGE;
+        return cmd_complain("report", error);
     }
     if (options->page != NULL) {
         g_autofree char *page = rep_page(
@@ -97,7 +96,6 @@ const CmdVerb cmd_report = {
     .name = "report",
     .summary = "make a page of results, or the list of fidelity",
     .synopsis = "DIR",
-    .min_words = 1,
-    .max_words = 1,
+    .words = {1, 1},
     .details = details,
     .run = run_verb};

@@ -86,18 +86,12 @@ static void show_note(void *data, const char *text)
     fprintf(stderr, "farside run: %s: %s\n", progress->name, text);
 }
 
-/* Prints a line about the run. */
-static void tell(const ExpRun *run, const char *text)
-{
-    fprintf(stderr, "farside run: %s: %s\n", run->description->name, text);
-}
-
 static void tell_kept(const ExpRun *run)
 {
     g_autofree char *text = exp_run_kept(run);
 
     if (text) {
-        tell(run, text);
+        show_note(run->options.plan.data, text);
     }
 }
 
@@ -180,14 +174,14 @@ static void print_end(const ExpRun *run)
     puts(cost);
     fflush(stdout);
     for (unsigned i = 0; i < n_failed; i++) {
-        tell(run, run->failed->pdata[i]);
+        show_note(run->options.plan.data, run->failed->pdata[i]);
     }
     if (n_failed > 0) {
         g_autofree char *text =
             g_strdup_printf("%u of %u points failed; the others are in %s.csv",
                             n_failed, n_failed + run->cost.points, run->prefix);
 
-        tell(run, text);
+        show_note(run->options.plan.data, text);
     }
 }
 
@@ -279,8 +273,7 @@ static int run_files(Options *options, char **files)
         g_ptr_array_add(descriptions, description);
     }
     if (!exp_run_check(descriptions, options->limits, &error)) {
-        cmd_complain("run", error);
-        return CMD_USAGE;
+        return cmd_complain("run", error);
     }
     for (unsigned i = 0; i < descriptions->len; i++) {
         if (!run_file(options, descriptions->pdata[i], &has_failed, &error)) {
@@ -365,6 +358,24 @@ static char *make_details(void)
         metrics);
 }
 
+static void set_run(Options *options)
+{
+    options->run = (ExpRunOptions){
+        .folder = options->folder ? options->folder : "results",
+        .plan = {.threads = options->threads,
+                 .limits = options->limits,
+                 .progress = isatty(STDERR_FILENO) && !options->is_quiet
+                                 ? show_progress
+                                 : NULL,
+                 .note = show_note,
+                 .point = options->point,
+                 .trace_records = options->trace_records},
+        .explain = options->explain,
+        .latencies = options->latencies,
+        .keep_going = options->keep_going,
+        .resume = options->resume};
+}
+
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     g_auto(Options) options = {
@@ -421,20 +432,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     if (options.trace_records < 0 || options.trace_records > TRACE_MOST) {
         return cmd_usage("run", "--trace takes a number up to %d", TRACE_MOST);
     }
-    options.run = (ExpRunOptions){
-        .folder = options.folder ? options.folder : "results",
-        .plan = {.threads = options.threads,
-                 .limits = options.limits,
-                 .progress = isatty(STDERR_FILENO) && !options.is_quiet
-                                 ? show_progress
-                                 : NULL,
-                 .note = show_note,
-                 .point = options.point,
-                 .trace_records = options.trace_records},
-        .explain = options.explain,
-        .latencies = options.latencies,
-        .keep_going = options.keep_going,
-        .resume = options.resume};
+    set_run(&options);
     if (options.shard_text &&
         !exp_run_parse_shard(options.shard_text, &options.run.plan.shard,
                              &options.run.plan.n_shards)) {
@@ -461,7 +459,5 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
 const CmdVerb cmd_run = {.name = "run",
                          .summary = "simulate scenarios and draw their plots",
                          .synopsis = "SCENARIO...",
-                         .min_words = 1,
-                         .max_words = CMD_ANY_NUMBER,
-                         .details = NULL,
+                         .words = {1, CMD_ANY_NUMBER},
                          .run = run_verb};

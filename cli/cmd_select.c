@@ -39,11 +39,6 @@ static void request_destroy(void *request)
     topo_request_free(request);
 }
 
-static void selection_destroy(void *selection)
-{
-    inv_selection_free(selection);
-}
-
 /* Returns the request of the command line. */
 static GPtrArray *request_of(const Options *options)
 {
@@ -66,56 +61,14 @@ static GPtrArray *request_of(const Options *options)
     return requests;
 }
 
-static void print_selections(const GPtrArray *selections)
-{
-    static const TableColumn columns[] = {
-        {"host", TABLE_TEXT, 0},      {"device", TABLE_TEXT, 0},
-        {"fabric", TABLE_TEXT, 0},    {"instance", TABLE_INTEGER, 0},
-        {"function", TABLE_TEXT, 0},  {"slot", TABLE_TEXT, 0},
-        {"interface", TABLE_TEXT, 0},
-    };
-    g_autoptr(Table) table = table_new();
-
-    table_add_columns(table, columns, G_N_ELEMENTS(columns));
-    for (unsigned i = 0; i < selections->len; i++) {
-        const InvSelection *selection = selections->pdata[i];
-        const InvDevice *device = selection->device;
-        g_autofree char *slot = topo_address_to_string(selection->slot);
-        g_autofree char *function =
-            selection->is_virtual
-                ? g_strdup_printf("VF %u", selection->virtual_function)
-                : g_strdup("PF");
-        unsigned row = table_add_row(table);
-
-        table_set_text(table, row, 0, selection->host->name);
-        table_set_text(table, row, 1, device->name);
-        table_set_text(table, row, 2, device->fabric ? device->fabric : "-");
-        table_set_number(table, row, 3, selection->instance);
-        table_set_text(table, row, 4, function);
-        table_set_text(table, row, 5, slot);
-        table_set_text(table, row, 6, selection->interface);
-    }
-    cmd_print_table(table);
-}
-
 /* Selects on all hosts, prints, and returns the exit status. */
 static int select_all(const Options *options, const Inventory *inventory,
                       const GPtrArray *requests)
 {
-    g_autoptr(GPtrArray) selections =
-        g_ptr_array_new_with_free_func(selection_destroy);
     g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) selections =
+        inv_select_all(inventory, requests, errors);
 
-    for (unsigned i = 0; i < inventory->hosts->len; i++) {
-        for (unsigned j = 0; j < requests->len; j++) {
-            InvSelection *selection = inv_select(inventory->hosts->pdata[i],
-                                                 requests->pdata[j], errors);
-
-            if (selection) {
-                g_ptr_array_add(selections, selection);
-            }
-        }
-    }
     if (topo_errors_count(errors) > 0) {
         cmd_print_errors("select", errors);
         return CMD_DIFFERENT;
@@ -125,7 +78,10 @@ static int select_all(const Options *options, const Inventory *inventory,
 
         puts(text);
     } else {
-        print_selections(selections);
+        g_autoptr(GString) text = g_string_new(NULL);
+
+        inv_selections_append(text, selections);
+        fputs(text->str, stdout);
     }
     if (options->verbose) {
         g_autofree char *text = inv_shared_cards(selections);
@@ -193,8 +149,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     requests = options.file ? topo_requests_load(options.file, errors)
                             : request_of(&options);
     if (!requests) {
-        cmd_print_errors("select", errors);
-        return CMD_USAGE;
+        return cmd_print_errors("select", errors);
     }
     return select_all(&options, inventory, requests);
 }
@@ -203,7 +158,6 @@ const CmdVerb cmd_select = {
     .name = "select",
     .summary = "find the function of each host that a request means",
     .synopsis = "[FILE]",
-    .min_words = 0,
-    .max_words = 1,
+    .words = {0, 1},
     .details = details,
     .run = run_verb};

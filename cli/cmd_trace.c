@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "exp_timeline_write.h"
@@ -138,25 +137,10 @@ static int tell_of_losses(GPtrArray *files, char **paths)
     fflush(stdout);
     for (unsigned i = 0; i < files->len; i++) {
         const TrcFile *file = files->pdata[i];
+        g_autoptr(GString) text = g_string_new(NULL);
 
-        for (unsigned j = 0; j < trc_file_n_interfaces(file); j++) {
-            const TrcInterface *interface = trc_file_interface(file, j);
-
-            if (interface->missing > 0 || interface->dropped > 0) {
-                fprintf(stderr,
-                        "farside trace: %s: %s: %" PRIu64
-                        " packets are missing; its writer dropped %" PRIu64
-                        "\n",
-                        paths[i], interface->name, interface->missing,
-                        interface->dropped);
-            }
-        }
-        if (trc_file_n_foreign(file) > 0) {
-            fprintf(stderr,
-                    "farside trace: %s: %" PRIu64
-                    " packets of other link types are left out\n",
-                    paths[i], trc_file_n_foreign(file));
-        }
+        trc_file_append_losses(text, file, paths[i], "farside trace: ");
+        fputs(text->str, stderr);
         if (trc_file_damage(file) != NULL) {
             cmd_complain("trace", g_error_copy(trc_file_damage(file)));
             status = CMD_USAGE;
@@ -211,8 +195,7 @@ static int write_timeline(Options *options, char **paths)
     }
     if (!make_filter(options, &error) ||
         !exp_timeline_write(&timeline, &error)) {
-        cmd_complain("trace", error);
-        return CMD_USAGE;
+        return cmd_complain("trace", error);
     }
     return CMD_OK;
 }
@@ -225,15 +208,13 @@ static int read_and_show(Options *options, char **paths)
     int status;
 
     if (!make_filter(options, &error)) {
-        cmd_complain("trace", error);
-        return CMD_USAGE;
+        return cmd_complain("trace", error);
     }
     for (unsigned i = 0; paths[i] != NULL; i++) {
         TrcFile *file = trc_file_read(paths[i], &error);
 
         if (file == NULL) {
-            cmd_complain("trace", error);
-            return CMD_USAGE;
+            return cmd_complain("trace", error);
         }
         g_ptr_array_add(files, file);
     }
@@ -295,7 +276,6 @@ const CmdVerb cmd_trace = {
     .name = "trace",
     .summary = "print the packets on the links of emulated hosts",
     .synopsis = "FILE...",
-    .min_words = 1,
-    .max_words = CMD_ANY_NUMBER,
+    .words = {1, CMD_ANY_NUMBER},
     .details = details,
     .run = run_verb};

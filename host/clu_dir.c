@@ -433,3 +433,38 @@ void clu_dir_continue(const char *path)
         g_dir_close(dir);
     }
 }
+
+char *clu_dir_choose(const char *word, GError **error)
+{
+    g_auto(GStrv) names = clu_dir_list();
+    g_autofree char *all = g_strjoinv(", ", names);
+    g_autofree char *real = NULL;
+
+    if (!word) {
+        if (g_strv_length(names) == 1) {
+            return clu_dir_find(names[0]);
+        }
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    names[0] ? "several clusters run (%s); choose one with -c"
+                             : "no cluster runs%s; start one: farside cluster "
+                               "up FILE",
+                    all);
+        return NULL;
+    }
+    if (g_strv_contains((const char *const *)names, word)) {
+        return clu_dir_find(word);
+    }
+    real = realpath(word, NULL);
+    for (char **name = names; real && *name; name++) {
+        g_autofree char *dir = clu_dir_find(*name);
+        g_autofree char *file = clu_dir_description(dir);
+
+        if (file && strcmp(file, real) == 0) {
+            return g_steal_pointer(&dir);
+        }
+    }
+    g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                "there is no cluster '%s'; %s%s", word,
+                names[0] ? "there are " : "none runs", all);
+    return NULL;
+}

@@ -83,4 +83,9 @@ void clu_dir_continue(const char *path);
 /* True if @name may be the name of a cluster. */
 bool clu_dir_is_name(const char *name);
 
+/* The directory of the cluster @word, to be freed. @word is a name, the file of
+ * a description, or NULL for the only cluster that runs. NULL and
+ * CLU_ERROR_USAGE if there is none. */
+char *clu_dir_choose(const char *word, GError **error);
+
 #endif

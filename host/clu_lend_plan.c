@@ -187,3 +187,17 @@ GArray *clu_lend_plan_new(const CluPlan *plan)
     take_windows(rows);
     return rows;
 }
+
+char *clu_lend_plan_note(const CluLendPlan *row)
+{
+    g_autofree char *share = g_strdup_printf(
+        "a fair share: %u of %" G_GUINT64_FORMAT ", at most the borrower's RAM",
+        row->weight, row->weights);
+
+    return g_strdup_printf("%s to %s (%s)", row->lend->device->path,
+                           row->lend->to->name,
+                           !row->window_bytes ? "it does not fit"
+                           : row->covers_ram  ? "IOMMU off: all of the memory"
+                           : row->weights     ? share
+                                              : "set by hand");
+}

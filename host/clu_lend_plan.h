@@ -27,4 +27,7 @@ typedef struct CluLendPlan {
  */
 GArray *clu_lend_plan_new(const CluPlan *plan);
 
+/* The loan of @row, and the reason for its window; to be freed. */
+char *clu_lend_plan_note(const CluLendPlan *row);
+
 #endif

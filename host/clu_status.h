@@ -8,4 +8,7 @@
  * freed. */
 char *clu_status_to_json(const CluCluster *cluster);
 
+/* Appends the status @json of a supervisor as a text for a terminal. */
+void clu_status_append(GString *text, const char *json);
+
 #endif

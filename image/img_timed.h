@@ -30,4 +30,7 @@ CluTimed *img_timed(const CluPlan *plan, const CluPaths *paths,
                     const ImgTimed *logs, const ImgNotes *notes,
                     TopoErrors *errors, GError **error);
 
+/* Tells which costs the figures of a timed cluster leave out; to be freed. */
+char *img_timed_limits(const TopoDescription *description);
+
 #endif

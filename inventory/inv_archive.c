@@ -19,6 +19,28 @@
 /* No file of /sys that an inventory reads is longer: a configuration space. */
 #define FILE_MAX_BYTES 4096
 
+const char inv_archive_script[] =
+    "to=$(mktemp -d) && cd /sys/bus/pci/devices || exit 1\n"
+    "trap 'rm -rf \"$to\"' EXIT\n"
+    "exec </dev/null\n"
+    "for at in *; do\n"
+    "    copy=$to/bus/pci/devices/$at\n"
+    "    mkdir -p \"$copy\"\n"
+    "    for file in class vendor device numa_node config sriov_totalvfs \\\n"
+    "        sriov_offset sriov_stride; do\n"
+    "        [ ! -e \"$at/$file\" ] || cat \"$at/$file\" >\"$copy/$file\"\n"
+    "    done\n"
+    "    [ ! -e \"$at/physfn\" ] || mkdir \"$copy/physfn\"\n"
+    "    for port in \"$at\"/net/*; do\n"
+    "        [ ! -e \"$port\" ] || mkdir -p \"$copy/net/${port##*/}\"\n"
+    "    done\n"
+    "    for port in \"$at\"/infiniband/*/ports/1/gids; do\n"
+    "        [ ! -e \"$port\" ] || { mkdir -p \"$copy/${port#*/}\" &&\n"
+    "            cat \"$port/0\" >\"$copy/${port#*/}/0\"; }\n"
+    "    done\n"
+    "done\n"
+    "tar -C \"$to\" -cf - .\n";
+
 static bool refuse(GError **error, const char *reason)
 {
     g_set_error(error, INV_ERROR, INV_ERROR_SYSFS,

@@ -249,3 +249,23 @@ Inventory *inv_from_description(const TopoDescription *description,
     }
     return good ? g_steal_pointer(&inventory) : NULL;
 }
+
+char **inv_keep_host(Inventory *inventory, const char *name)
+{
+    g_auto(GStrv) names = g_new0(char *, inventory->hosts->len + 1);
+
+    for (unsigned i = 0; i < inventory->hosts->len; i++) {
+        const InvHost *host = inventory->hosts->pdata[i];
+
+        names[i] = g_strdup(host->name);
+    }
+    if (!inv_find_host(inventory, name)) {
+        return g_steal_pointer(&names);
+    }
+    for (unsigned i = inventory->hosts->len; i > 0; i--) {
+        if (strcmp(names[i - 1], name) != 0) {
+            g_ptr_array_remove_index(inventory->hosts, i - 1);
+        }
+    }
+    return NULL;
+}

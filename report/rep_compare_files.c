@@ -9,7 +9,7 @@
 #include "table_file.h"
 #include "table_format.h"
 
-/* What is collected over all files. */
+/* Sums over all files. */
 typedef struct Compare {
     const RepCompareFiles *how;
     GString *text;
@@ -18,7 +18,7 @@ typedef struct Compare {
     bool is_different;
 } Compare;
 
-static void print_table(const Compare *compare, const Table *table)
+static void append_table(const Compare *compare, const Table *table)
 {
     if (compare->how->markdown) {
         g_autofree char *markdown = table_format_markdown(table);
@@ -35,8 +35,8 @@ static unsigned count_failures(const RepCurve *curve)
     return curve->n_outside + curve->n_missing + curve->n_extra;
 }
 
-static void print_comparison(const Compare *compare,
-                             const RepComparison *comparison)
+static void append_comparison(const Compare *compare,
+                              const RepComparison *comparison)
 {
     unsigned n_worst = (unsigned)compare->how->n_worst;
     unsigned n_shown =
@@ -48,17 +48,17 @@ static void print_comparison(const Compare *compare,
     g_autofree char *verdict = rep_comparison_verdict(comparison);
 
     if (table_n_rows(points) > 0) {
-        print_table(compare, points);
+        append_table(compare, points);
         g_string_append_c(compare->text, '\n');
     }
     if (!compare->how->only_failures) {
-        print_table(compare, curves);
+        append_table(compare, curves);
         g_string_append_c(compare->text, '\n');
     }
     g_string_append_printf(compare->text, "%s\n", verdict);
 }
 
-/* Compares two tables and prints the result. */
+/* Compares two tables. */
 static bool compare_tables(Compare *compare, const Table *baseline,
                            const Table *fresh, const char *name,
                            const char *plot, GError **error)
@@ -81,7 +81,7 @@ static bool compare_tables(Compare *compare, const Table *baseline,
         rep_comparison_is_different(comparison)) {
         g_string_append_printf(compare->text, "%s%s\n\n",
                                compare->how->markdown ? "#### " : "", name);
-        print_comparison(compare, comparison);
+        append_comparison(compare, comparison);
     }
     return plot == NULL ||
            rep_comparison_plot(comparison, baseline, fresh, plot, error);
@@ -211,8 +211,8 @@ static bool compare_folders(Compare *compare, const char *baseline_path,
     return true;
 }
 
-/* Prints the sums over all files, last, so that they are in sight. */
-static void print_total(const Compare *compare)
+/* Appends the sums over all files, last, so that they are in sight. */
+static void append_total(const Compare *compare)
 {
     unsigned points = 0, outside = 0, missing = 0, extra = 0, different = 0;
 
@@ -294,7 +294,7 @@ static bool compare_paths(Compare *compare, const char *baseline,
         return false;
     }
     if (is_folder || compare->how->only_failures || compare->how->markdown) {
-        print_total(compare);
+        append_total(compare);
     }
     if (compare->how->junit != NULL) {
         g_autofree char *xml = rep_junit_print(compare->comparisons);

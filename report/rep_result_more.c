@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Results as `run` shows them. */
+/* Results as `run` and `plot` show them. */
+#include <string.h>
+
 #include "rep_bounds.h"
 #include "rep_fidelity.h"
 #include "rep_measured.h"
@@ -38,6 +40,66 @@ bool rep_result_read(const TopoDescription *description, bool needs_bounds,
         return false;
     }
     return true;
+}
+
+/* Fails if the columns of @table do not begin with those of the scenario. The
+ * spreads of several seeds may follow. */
+static bool check_columns(const TopoDescription *description,
+                          const Table *table, const char *file, GError **error)
+{
+    bool is_same = description->columns->len <= table_n_columns(table);
+
+    for (unsigned i = 0; is_same && i < description->columns->len; i++) {
+        const TopoColumn *column = description->columns->pdata[i];
+
+        is_same = strcmp(column->name, table_column_name(table, i)) == 0;
+    }
+    if (!is_same) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s has other columns than %s; run the scenario again",
+                    file, description->file);
+    }
+    return is_same;
+}
+
+TopoDescription *rep_result_scenario(const Table *table, const char *file,
+                                     GError **error)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) changes = topo_changes_new();
+    const char *scenario = table_find_head(table, "scenario");
+    g_autoptr(TopoDescription) description = NULL;
+
+    for (unsigned i = 0; i < table_n_heads(table); i++) {
+        if (strcmp(table_head_key(table, i), "set") == 0) {
+            TopoChange *change = topo_change_parse(table_head_value(table, i),
+                                                   topo_place_set(), errors);
+
+            if (change) {
+                g_ptr_array_add(changes, change);
+            }
+        }
+    }
+    if (!scenario) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s does not name its scenario: a line \"# scenario: "
+                    "FILE\" is missing",
+                    file);
+        return NULL;
+    }
+    description = topo_load(scenario, changes, errors);
+    if (!description || topo_errors_count(errors) > 0) {
+        g_propagate_error(error, topo_errors_to_gerror(errors));
+        return NULL;
+    }
+    if (!description->plot) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE, "%s has no `plot:`",
+                    scenario);
+        return NULL;
+    }
+    return check_columns(description, table, file, error)
+               ? g_steal_pointer(&description)
+               : NULL;
 }
 
 bool rep_result_can_draw(const TopoDescription *description,

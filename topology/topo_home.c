@@ -117,3 +117,37 @@ char *topo_home_resolve(const char *file)
     }
     return g_strdup(file);
 }
+
+/* Adds the scenarios below @folder, by their names in @root. */
+static void add_scenarios(const char *root, const char *folder,
+                          GPtrArray *names)
+{
+    g_autofree char *path = g_build_filename(root, folder, NULL);
+    GDir *dir = g_dir_open(path, 0, NULL);
+    const char *entry;
+
+    while (dir && (entry = g_dir_read_name(dir))) {
+        char *name =
+            *folder ? g_build_filename(folder, entry, NULL) : g_strdup(entry);
+        g_autofree char *full = g_build_filename(root, name, NULL);
+        bool is_folder = g_file_test(full, G_FILE_TEST_IS_DIR);
+
+        if (is_folder && strcmp(name, "parts") != 0) {
+            add_scenarios(root, name, names);
+        }
+        if (!is_folder && g_str_has_suffix(name, ".yaml")) {
+            g_ptr_array_add(names, name);
+        } else {
+            g_free(name);
+        }
+    }
+    g_clear_pointer(&dir, g_dir_close);
+}
+
+GPtrArray *topo_home_scenarios(const TopoHome *home)
+{
+    GPtrArray *names = g_ptr_array_new_with_free_func(g_free);
+
+    add_scenarios(home->scenarios, "", names);
+    return names;
+}

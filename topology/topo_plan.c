@@ -174,3 +174,20 @@ GPtrArray *topo_plan_all_points(const TopoDescription *description,
     }
     return points;
 }
+
+GPtrArray *topo_plan_variant(const TopoDescription *description,
+                             const char *name, const GPtrArray *changes)
+{
+    for (unsigned i = 0; i < description->variants->len; i++) {
+        const TopoVariant *variant = description->variants->pdata[i];
+
+        if (strcmp(variant->name, name) == 0) {
+            GPtrArray *both = topo_changes_new();
+
+            add_changes(both, variant->changes);
+            add_changes(both, changes);
+            return both;
+        }
+    }
+    return NULL;
+}

@@ -50,6 +50,9 @@ typedef struct ExpFit {
  * chosen, or if fewer values than parameters are. */
 ExpFit *exp_fit_run(char **files, const ExpFitOptions *options, GError **error);
 
+/* Appends the result for a terminal; with @all the error of each value. */
+void exp_fit_append(GString *text, const ExpFit *fit, bool all);
+
 /* Frees @fit (nullable). */
 void exp_fit_free(ExpFit *fit);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpFit, exp_fit_free)

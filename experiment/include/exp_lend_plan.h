@@ -54,4 +54,26 @@ Table *exp_lend_plan_table_new(void);
 bool exp_lend_plan_add_rows(const ExpLendPlan *plan, Table *table,
                             FabPlan *ret_sums, GError **error);
 
+/* Does the same, and appends the rows to @text, with readable sizes, equal
+ * devices in one row, and the first term that does not fit. *ret_fits says if
+ * all fits. */
+bool exp_lend_plan_append(GString *text, const ExpLendPlan *plan, Table *table,
+                          bool *ret_fits, GError **error);
+
+/* One adapter in the words of a user. */
+typedef struct ExpLendPlanWords {
+    char **bars; /* nullable, ended by NULL: "[COUNTx]SIZE,SIZE" */
+    char **dma;  /* nullable, ended by NULL: sizes of windows set by hand */
+    char *window;
+    char *ram; /* nullable: of a borrower */
+    int entries, reserved, nodes, borrowers;
+    int devices;        /* windows of automatic size */
+    gboolean iommu_off; /* windows cover the RAM */
+} ExpLendPlanWords;
+
+/* Adds what @words say to @plan. False and @error if they are wrong: in the
+ * domain TABLE_ERROR if an option is used wrongly. */
+bool exp_lend_plan_parse(ExpLendPlan *plan, const ExpLendPlanWords *words,
+                         GError **error);
+
 #endif

@@ -58,4 +58,13 @@ ExpPath *exp_path_of_flow(const TopoDescription *description,
 void exp_path_free(ExpPath *path);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpPath, exp_path_free)
 
+/* Appends a table of the elements of each leg, and a line about the whole. */
+void exp_path_append(GString *text, const ExpPath *path);
+
+/* Does so for each flow of kind path at every point of @plan, below its name.
+ * *ret_any says if there are any. False and @error if a TLP finds no way;
+ * @errors gets those of points. */
+bool exp_path_append_flows(GString *text, const TopoDescription *plan,
+                           TopoErrors *errors, bool *ret_any, GError **error);
+
 #endif

@@ -30,7 +30,7 @@ typedef struct ExpRun {
     ExpCost cost;
 } ExpRun;
 
-/* What the arguments have is borrowed. */
+/* Borrows all that the arguments have. */
 ExpRun *exp_run_new(const TopoDescription *description,
                     const ExpRunOptions *options);
 void exp_run_free(ExpRun *run); /* (nullable) */
@@ -58,7 +58,7 @@ void exp_run_halt(ExpRun *run);
 
 /* The number of points that have failed. */
 unsigned exp_run_n_failed(const ExpRun *run);
-/* What it has cost, in a line; to be freed. */
+/* Its cost, in a line; to be freed. */
 char *exp_run_cost_text(const ExpRun *run);
 
 /* False and @error if two of @descriptions would write the same files, or if

@@ -80,6 +80,11 @@ Inventory *inv_from_description(const TopoDescription *description,
 bool inv_add_sysfs(Inventory *inventory, const char *name, const char *dir,
                    const char *ids, GError **error);
 
+/* A script for sh that writes the part of /sys of a host that inv_add_sysfs()
+ * reads as a tar archive. It copies the files first, because sysfs does not
+ * tell their sizes. */
+extern const char inv_archive_script[];
+
 /* Unpacks a tar archive with files of a sysfs tree, which a host has sent, into
  * the folder @dir. A host may send anything, so only folders and short files
  * with names as in /sys/bus/pci/devices are made, and all of them in @dir,
@@ -96,5 +101,9 @@ typedef enum InvErrorCode {
 } InvErrorCode;
 
 GQuark inv_error_quark(void);
+
+/* Removes all hosts but @name. If there is none, removes nothing and returns
+ * the names of all, to be freed by g_strfreev(). */
+char **inv_keep_host(Inventory *inventory, const char *name);
 
 #endif

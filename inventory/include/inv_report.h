@@ -28,4 +28,11 @@ char *inv_capabilities_to_json(const InvHost *host);
 char *inv_devices_to_json(const InvHost *host);
 char *inv_types_to_json(const Inventory *inventory);
 
+/* Append texts: the types of hosts with their devices; each device with its
+ * slot and interface; a sentence for each two devices that are ports of one
+ * card. */
+void inv_types_append(GString *text, const Inventory *inventory);
+void inv_devices_append(GString *text, const Inventory *inventory);
+void inv_cards_append(GString *text, const Inventory *inventory);
+
 #endif

@@ -27,6 +27,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(InvSelection, inv_selection_free)
 InvSelection *inv_select(const InvHost *host, const TopoRequest *request,
                          TopoErrors *errors);
 
+/* Selects for each of @requests (of TopoRequest) on all hosts of @inventory, as
+ * above; of InvSelection, to be freed. */
+GPtrArray *inv_select_all(const Inventory *inventory, const GPtrArray *requests,
+                          TopoErrors *errors);
+
 /* Returns JSON, to be freed: an array of {host, request's keys, pci_properties,
  * interface} for @selections (of InvSelection). */
 char *inv_selections_to_json(const GPtrArray *selections);
@@ -36,5 +41,16 @@ char *inv_selections_to_json(const GPtrArray *selections);
  * number and settings. The text is empty if there is no such card. The caller
  * frees it. */
 char *inv_shared_cards(const GPtrArray *selections);
+
+/* Appends a table of @selections (of InvSelection). */
+void inv_selections_append(GString *text, const GPtrArray *selections);
+
+/* Returns the devices (TopoDevice) of @description, whose hosts @inventory has,
+ * but for @near: those of the name, vendor and fabric of @request, or, without
+ * it, all network ports. Ports of one card are one function in the model, and
+ * one candidate. */
+GPtrArray *inv_candidates(const TopoDescription *description,
+                          const Inventory *inventory, const TopoDevice *near,
+                          const TopoRequest *request);
 
 #endif

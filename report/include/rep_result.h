@@ -72,4 +72,10 @@ typedef struct RepLook {
 bool rep_result_draw(const RepResult *result, const char *prefix,
                      const RepLook *look, GError **error);
 
+/* Loads the scenario that the head of the results @table of @file names, with
+ * the changes that the run was given. NULL and @error if there is none, it has
+ * no plot, or its columns are others. */
+TopoDescription *rep_result_scenario(const Table *table, const char *file,
+                                     GError **error);
+
 #endif

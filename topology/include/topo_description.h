@@ -522,4 +522,7 @@ TopoFlow *topo_find_flow(const TopoDescription *description, const char *name);
 bool topo_find_target(const TopoDescription *description, const char *text,
                       TopoTarget *ret_target, GError **error);
 
+/* Appends a line for each cable and each network. */
+void topo_write_links(const TopoDescription *description, GString *text);
+
 #endif

@@ -34,4 +34,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoHome, topo_home_free)
  * before it. Returns a copy of @file if neither exists. The caller frees it. */
 char *topo_home_resolve(const char *file);
 
+/* The names of the scenarios that came with Farside, such as
+ * "paper/fig10/fig10.yaml", in no order. */
+GPtrArray *topo_home_scenarios(const TopoHome *home);
+
 #endif

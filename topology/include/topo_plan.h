@@ -40,4 +40,9 @@ bool topo_plan_check_changes(const TopoDescription *description,
 
 #define TOPO_PLAN_MAX 1000000
 
+/* The changes of the variant @name, and @changes behind them; NULL if there is
+ * no such variant. */
+GPtrArray *topo_plan_variant(const TopoDescription *description,
+                             const char *name, const GPtrArray *changes);
+
 #endif

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd_cluster_table.h"
-
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <json-glib/json-glib.h>
+
+#include "clu_status.h"
 
 static const char *get_text(JsonObject *object, const char *name)
 {
@@ -14,7 +12,7 @@ static const char *get_text(JsonObject *object, const char *name)
 
 /* The virtual time of a host in a timed cluster, and by how much it is slower
  * than real time while it does not stand still. */
-static void print_time(JsonObject *host)
+static void append_time(GString *text, JsonObject *host)
 {
     int64_t ns =
         json_object_get_int_member_with_default(host, "virtual_ns", -1);
@@ -22,45 +20,51 @@ static void print_time(JsonObject *host)
         json_object_get_int_member_with_default(host, "moving_us", 0);
 
     if (ns >= 0) {
-        printf("    virtual time  %" G_GINT64_FORMAT ".%09" G_GINT64_FORMAT
-               " s, %.1f times slower than real time\n",
-               ns / 1000000000, ns % 1000000000,
-               ns > 0 ? (double)real_us * 1e3 / (double)ns : 0.0);
+        g_string_append_printf(
+            text,
+            "    virtual time  %" G_GINT64_FORMAT ".%09" G_GINT64_FORMAT
+            " s, %.1f times slower than real time\n",
+            ns / 1000000000, ns % 1000000000,
+            ns > 0 ? (double)real_us * 1e3 / (double)ns : 0.0);
     }
 }
 
-static void print_host(JsonObject *host)
+static void append_host(GString *text, JsonObject *host)
 {
     JsonArray *devices = json_object_get_array_member(host, "devices");
     const char *cause = get_text(host, "cause");
     const char *qmp = get_text(host, "qmp");
     const char *gdb = get_text(host, "gdb");
 
-    printf("  %-16s %-9s %6" G_GINT64_FORMAT " MiB  %" G_GINT64_FORMAT
-           " CPU%s  %s  %s\n",
-           get_text(host, "name"), get_text(host, "state"),
-           json_object_get_int_member(host, "memory_bytes") >> 20,
-           json_object_get_int_member(host, "cpus"),
-           json_object_get_int_member(host, "cpus") == 1 ? " " : "s",
-           get_text(host, "accel"),
-           get_text(host, "kernel") ? get_text(host, "kernel") : "");
+    g_string_append_printf(
+        text,
+        "  %-16s %-9s %6" G_GINT64_FORMAT " MiB  %" G_GINT64_FORMAT
+        " CPU%s  %s  %s\n",
+        get_text(host, "name"), get_text(host, "state"),
+        json_object_get_int_member(host, "memory_bytes") >> 20,
+        json_object_get_int_member(host, "cpus"),
+        json_object_get_int_member(host, "cpus") == 1 ? " " : "s",
+        get_text(host, "accel"),
+        get_text(host, "kernel") ? get_text(host, "kernel") : "");
     if (cause) {
-        printf("    %s\n", cause);
+        g_string_append_printf(text, "    %s\n", cause);
     }
-    print_time(host);
+    append_time(text, host);
     for (unsigned i = 0; i < json_array_get_length(devices); i++) {
         JsonObject *device = json_array_get_object_element(devices, i);
         const char *link = get_text(device, "link");
 
-        printf("    %-12s  %-14s %s%s%s\n", get_text(device, "address"),
-               get_text(device, "name"), get_text(device, "device"),
-               link ? ", link " : "", link ? link : "");
+        g_string_append_printf(
+            text, "    %-12s  %-14s %s%s%s\n", get_text(device, "address"),
+            get_text(device, "name"), get_text(device, "device"),
+            link ? ", link " : "", link ? link : "");
     }
     if (qmp) {
-        printf("    monitor       %s\n", qmp);
+        g_string_append_printf(text, "    monitor       %s\n", qmp);
     }
     if (gdb) {
-        printf("    gdb           target remote %s\n", gdb);
+        g_string_append_printf(text, "    gdb           target remote %s\n",
+                               gdb);
     }
 }
 
@@ -79,7 +83,7 @@ static const char *host_state(JsonArray *hosts, const char *name)
 
 /* If the host of @end is not up, its driver reports nothing, and the state of
  * the host is printed instead. */
-static void print_end(JsonObject *end, JsonArray *hosts)
+static void append_end(GString *text, JsonObject *end, JsonArray *hosts)
 {
     const char *host = get_text(end, "host");
     const char *state = host_state(hosts, host);
@@ -87,55 +91,57 @@ static void print_end(JsonObject *end, JsonArray *hosts)
     if (strcmp(state, "up") == 0 || strcmp(state, "oops") == 0) {
         state = get_text(end, "state");
     }
-    printf("%s.%s (%s, %s)", host, get_text(end, "adapter"),
-           get_text(end, "address"), state);
+    g_string_append_printf(text, "%s.%s (%s, %s)", host,
+                           get_text(end, "adapter"), get_text(end, "address"),
+                           state);
 }
 
-static void print_link(JsonObject *link, JsonArray *hosts)
+static void append_link(GString *text, JsonObject *link, JsonArray *hosts)
 {
     JsonArray *ends = json_object_get_array_member(link, "ends");
     bool is_enabled = json_object_get_boolean_member(link, "enabled");
 
-    printf("  %-16s %-9s", get_text(link, "name"),
-           is_enabled ? get_text(link, "state") : "unplugged");
+    g_string_append_printf(text, "  %-16s %-9s", get_text(link, "name"),
+                           is_enabled ? get_text(link, "state") : "unplugged");
     for (unsigned i = 0; i < json_array_get_length(ends); i++) {
-        fputs(i ? " - " : " ", stdout);
-        print_end(json_array_get_object_element(ends, i), hosts);
+        g_string_append(text, i ? " - " : " ");
+        append_end(text, json_array_get_object_element(ends, i), hosts);
     }
-    putchar('\n');
+    g_string_append_c(text, '\n');
 }
 
-void cmd_cluster_print_table(const char *json)
+void clu_status_append(GString *text, const char *json)
 {
     g_autoptr(JsonParser) parser = json_parser_new();
     JsonObject *root;
     JsonArray *hosts, *links, *absent;
 
     if (!json_parser_load_from_data(parser, json, -1, NULL)) {
-        fputs(json, stdout);
+        g_string_append(text, json);
         return;
     }
     root = json_node_get_object(json_parser_get_root(parser));
     hosts = json_object_get_array_member(root, "hosts");
     links = json_object_get_array_member(root, "links");
     absent = json_object_get_array_member(root, "not_emulated");
-    printf("cluster %s (%s)\n\nhosts\n", get_text(root, "name"),
-           get_text(root, "file"));
+    g_string_append_printf(text, "cluster %s (%s)\n\nhosts\n",
+                           get_text(root, "name"), get_text(root, "file"));
     for (unsigned i = 0; i < json_array_get_length(hosts); i++) {
-        print_host(json_array_get_object_element(hosts, i));
+        append_host(text, json_array_get_object_element(hosts, i));
     }
     if (json_array_get_length(links) > 0) {
-        puts("\nlinks");
+        g_string_append(text, "\nlinks"
+                              "\n");
     }
     for (unsigned i = 0; i < json_array_get_length(links); i++) {
-        print_link(json_array_get_object_element(links, i), hosts);
+        append_link(text, json_array_get_object_element(links, i), hosts);
     }
     if (json_array_get_length(absent) > 0) {
-        printf("\nnot emulated:");
+        g_string_append_printf(text, "\nnot emulated:");
         for (unsigned i = 0; i < json_array_get_length(absent); i++) {
-            printf("%s %s", i ? "," : "",
-                   json_array_get_string_element(absent, i));
+            g_string_append_printf(text, "%s %s", i ? "," : "",
+                                   json_array_get_string_element(absent, i));
         }
-        putchar('\n');
+        g_string_append_c(text, '\n');
     }
 }

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* Verbs that ask the supervisor for one thing. */
+#include <stdio.h>
+#include <string.h>
+
+#include "clu_calls.h"
+#include "clu_console.h"
+#include "clu_dir.h"
+#include "cmd.h"
+#include "cmd_cluster_common.h"
+
+static int console_run(const CmdVerb *verb, int argc, char **argv)
+{
+    const CluClientMode mode = {.input = CLU_CLIENT_CONSOLE};
+    g_auto(CmdArgs) args = {.words = NULL};
+    int status;
+
+    if (!cmd_parse(verb, argc, argv, NULL, &args, &status)) {
+        return status;
+    }
+    return cmd_cluster_ask(
+        argv[0], &args, (const char *const[]){"console", args.words[0], NULL},
+        &mode);
+}
+
+const CmdVerb cmd_cluster_console = {
+    .name = "console",
+    .summary = "use the serial console of a host",
+    .synopsis = "HOST",
+    .words = {1, 1},
+    .has_cluster = true,
+    .details =
+        "Connects the terminal to the serial console of a host. To leave it, "
+        "type Ctrl-], or\n~. at the start of a line. Several users may be "
+        "connected at once." CMD_CLUSTER_EXIT_STATUS,
+    .run = console_run,
+};
+
+static int down_run(const CmdVerb *verb, int argc, char **argv)
+{
+    g_auto(CmdArgs) args = {.words = NULL};
+    g_autofree char *dir = NULL;
+    CluClient *client;
+    GError *error = NULL;
+    int status;
+
+    if (!cmd_parse(verb, argc, argv, NULL, &args, &status)) {
+        return status;
+    }
+    client = cmd_cluster_connect(&args, &dir, &error);
+    if (!client) {
+        return cmd_cluster_fail(argv[0], error);
+    }
+    status = clu_calls_down(client, dir, &error);
+    return cmd_cluster_finish(argv[0], status, error);
+}
+
+const CmdVerb cmd_cluster_down = {
+    .name = "down",
+    .summary = "end a cluster",
+    .synopsis = "",
+    .has_cluster = true,
+    .details =
+        "Ends a cluster. Returns when all its processes have ended, after ten "
+        "seconds at\nmost, even if some were stopped by a signal." CMD_CLUSTER_EXIT_STATUS,
+    .run = down_run,
+};
+
+static int list_run(const CmdVerb *verb, int argc, char **argv)
+{
+    g_auto(CmdArgs) args = {.words = NULL};
+    g_auto(GStrv) names = NULL;
+    int status;
+
+    if (!cmd_parse(verb, argc, argv, NULL, &args, &status)) {
+        return status;
+    }
+    names = clu_dir_list();
+    for (char **name = names; *name; name++) {
+        g_autofree char *dir = clu_dir_find(*name);
+        g_autofree char *file = clu_dir_description(dir);
+
+        printf("%-20s %s\n", *name, file ? file : "");
+    }
+    return CMD_OK;
+}
+
+const CmdVerb cmd_cluster_list = {
+    .name = "list",
+    .summary = "name the clusters that run",
+    .synopsis = "",
+    .details =
+        "Names the clusters that run, with the files of their descriptions." CMD_CLUSTER_EXIT_STATUS,
+    .run = list_run,
+};
+
+static int logs_run(const CmdVerb *verb, int argc, char **argv)
+{
+    gboolean is_following = FALSE, has_times = FALSE;
+    const GOptionEntry entries[] = {
+        {"follow", 'f', 0, G_OPTION_ARG_NONE, &is_following,
+         "Keep printing as the log grows", NULL},
+        {"times", 't', 0, G_OPTION_ARG_NONE, &has_times,
+         "Print the time of day before each line; in a timed cluster the "
+         "virtual time",
+         NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_auto(CmdArgs) args = {.words = NULL};
+    CluClientMode mode = cmd_cluster_no_input;
+    int status;
+
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
+        return status;
+    }
+    mode.skip = has_times ? 0 : CLU_CONSOLE_TIME_BYTES;
+    return cmd_cluster_ask(
+        argv[0], &args,
+        (const char *const[]){"logs", args.words[0],
+                              is_following ? "follow" : "once", NULL},
+        &mode);
+}
+
+const CmdVerb cmd_cluster_logs = {
+    .name = "logs",
+    .summary = "print the log of a host's serial console",
+    .synopsis = "HOST",
+    .words = {1, 1},
+    .has_cluster = true,
+    .details =
+        "Prints the log of a host's serial console. The supervisor adds lines "
+        "that begin\nwith --, for example when the machine begins and "
+        "ends." CMD_CLUSTER_EXIT_STATUS,
+    .run = logs_run,
+};
+
+/* The supervisor waits a second for monitors that do not answer. */
+#define ANSWER_MS 5000
+
+static int status_run(const CmdVerb *verb, int argc, char **argv)
+{
+    static const char *const words[] = {"status", NULL};
+    gboolean is_json = FALSE;
+    const GOptionEntry entries[] = {
+        {"json", 0, 0, G_OPTION_ARG_NONE, &is_json, "Print it as JSON", NULL},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_auto(CmdArgs) args = {.words = NULL};
+    g_autoptr(GString) text = g_string_new(NULL);
+    CluClientMode mode = cmd_cluster_no_input;
+    int status;
+
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
+        return status;
+    }
+    mode.output = text;
+    mode.timeout_ms = ANSWER_MS;
+    status = cmd_cluster_ask(argv[0], &args, words, &mode);
+    if (status == 0 && is_json) {
+        puts(text->str);
+    } else if (status == 0) {
+        cmd_cluster_print_status(text->str);
+    }
+    return status;
+}
+
+const CmdVerb cmd_cluster_status = {
+    .name = "status",
+    .summary = "show the state of hosts and links",
+    .synopsis = "",
+    .has_cluster = true,
+    .details = "Shows the state of each host and each link.\n\n"
+               "Hosts are booting, up, oops (part of the kernel has failed), "
+               "hung, stopped (by\ngdb or the monitor), panicked, off (by "
+               "themselves), or dead. A link is up when\nboth hosts are up "
+               "and the drivers of the NTBs on both report it as up.\n"
+               "ntb_netdev has a carrier only later, when its interfaces on "
+               "both are up." CMD_CLUSTER_EXIT_STATUS,
+    .run = status_run,
+};
+
+static int trace_run(const CmdVerb *verb, int argc, char **argv)
+{
+    g_auto(CmdArgs) args = {.words = NULL};
+    g_autofree char *path = NULL;
+    int status;
+
+    if (!cmd_parse(verb, argc, argv, NULL, &args, &status)) {
+        return status;
+    }
+    path = strcmp(args.words[1], "off") == 0
+               ? g_strdup("off")
+               : g_canonicalize_filename(args.words[1], NULL);
+    return cmd_cluster_ask(
+        argv[0], &args,
+        (const char *const[]){"trace", args.words[0], path, NULL},
+        &cmd_cluster_no_input);
+}
+
+const CmdVerb cmd_cluster_trace = {
+    .name = "trace",
+    .summary = "record what crosses a link",
+    .synopsis = "LINK FILE|off",
+    .words = {2, 2},
+    .has_cluster = true,
+    .details =
+        "Records all accesses that cross a link, both ways, in a new FILE for "
+        "`farside\ntrace`; `off` ends the recording. Accesses to the other "
+        "host's memory are slow\nwhile it runs." CMD_CLUSTER_EXIT_STATUS,
+    .run = trace_run,
+};
+
+static int wait_run(const CmdVerb *verb, int argc, char **argv)
+{
+    int timeout_s = 60;
+    const GOptionEntry entries[] = {
+        {"timeout", 't', 0, G_OPTION_ARG_INT, &timeout_s,
+         "Fail after this many seconds (60)", "S"},
+        G_OPTION_ENTRY_NULL,
+    };
+    g_auto(CmdArgs) args = {.words = NULL};
+    g_autofree char *seconds = NULL;
+    int status;
+
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
+        return status;
+    }
+    seconds = g_strdup_printf("%d", timeout_s);
+    return cmd_cluster_ask(
+        argv[0], &args,
+        (const char *const[]){"wait", seconds, args.words[0], NULL},
+        &cmd_cluster_no_input);
+}
+
+const CmdVerb cmd_cluster_wait = {
+    .name = "wait",
+    .summary = "wait until hosts and links are up",
+    .synopsis = "[HOST]",
+    .words = {0, 1},
+    .has_cluster = true,
+    .details =
+        "Waits until all hosts and all links are up, or one host and its links "
+        "to hosts\nthat are up." CMD_CLUSTER_EXIT_STATUS,
+    .run = wait_run,
+};
