@@ -111,7 +111,7 @@ START_TEST(a_host_becomes_this_command_line)
         "-m\n262144K\n"
         "-object\nmemory-backend-memfd,id=ram,size=262144K,share=on\n"
         "-smp\n1,maxcpus=2\n"
-        "-accel\ntcg,tb-size=32\n"
+        "-accel\ntcg,tb-size=64\n"
         "-chardev\nsocket,id=console,fd=3\n-serial\nchardev:console\n"
         "-chardev\nsocket,id=qmp,fd=4\n-mon\nchardev=qmp,mode=control\n"
         "-chardev\nsocket,id=agent,fd=5\n"
