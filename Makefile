@@ -150,7 +150,7 @@ test-device: devices
 	tests/run $(BUILD) --suite device
 
 # Clusters of virtual machines: farside cluster, and the kernel's own NTB stack.
-# Here two hosts read from each other for a minute, in "make test" for 10 s.
+# Here two hosts read from each other for a minute, in "make test" for 4 s.
 test-cluster: cluster
 	CROSS_SECONDS=60 tests/run $(BUILD) --suite vms --no-suite timed
 
@@ -222,7 +222,7 @@ kmod: guest
 	[ ! -e build-guest/ntb/STAMP ] || $(MAKE) -C kmod NTB=../build-guest/ntb \
 	    KDIR="$$(cut -d ' ' -f 2 build-guest/ntb/STAMP)"
 
-# Machines in virtual time. "make test" has the board's and the model's tests, and ten
+# Machines in virtual time. "make test" has the board's and the model's tests, and five
 # schedules of faults.
 test-timed: cluster
 	tests/run $(BUILD) --suite timed

@@ -111,7 +111,7 @@ START_TEST(a_host_becomes_this_command_line)
         "-m\n262144K\n"
         "-object\nmemory-backend-memfd,id=ram,size=262144K,share=on\n"
         "-smp\n1,maxcpus=2\n"
-        "-accel\ntcg,tb-size=32\n"
+        "-accel\ntcg,tb-size=64\n"
         "-chardev\nsocket,id=console,fd=3\n-serial\nchardev:console\n"
         "-chardev\nsocket,id=qmp,fd=4\n-mon\nchardev=qmp,mode=control\n"
         "-chardev\nsocket,id=agent,fd=5\n"
@@ -119,7 +119,7 @@ START_TEST(a_host_becomes_this_command_line)
         "-device\nvirtserialport,chardev=agent,name=farside.agent\n"
         "-kernel\n/g/vmlinuz\n-initrd\n/g/initramfs\n"
         "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off "
-        "cryptomgr.notests no_timer_check farside.host=a "
+        "cryptomgr.notests no_timer_check norandmaps farside.host=a "
         "farside.client=ntb_tool\n"
         "-device\nfarside-switchtec,id=ntb0,addr=3,link=/run/x/cable0.link,"
         "partition=0,bar4-size=256M");
@@ -146,7 +146,7 @@ START_TEST(keys_of_vm_have_their_effect)
                   "wait=off\n-gdb\nchardev:gdb");
     assert_has(a,
                "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off "
-               "cryptomgr.notests no_timer_check farside.host=a "
+               "cryptomgr.notests no_timer_check norandmaps farside.host=a "
                "farside.client=ntb_perf x=y");
     /* The window covers the larger of the two memories, on both ends. */
     assert_has(a, "-device\nfarside-switchtec,id=ntb0,addr=3,"
@@ -369,7 +369,7 @@ START_TEST(networks_and_regions)
     assert_has(b, "-device\nintel-iommu,intremap=on,caching-mode=on");
     assert_has(
         b,
-        "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests no_timer_check intel_iommu=on "
+        "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests no_timer_check norandmaps intel_iommu=on "
         "farside.host=b farside.client=ntb_tool");
     assert_has(b, "-device\nvirtio-net-pci,id=e,addr=3,netdev=e-net,"
                   "mac=52:54:00:00:01:00,romfile=\n"
