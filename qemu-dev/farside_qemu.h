@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The differences between the versions of QEMU that the devices are built for,
- * 7.2 and 10.0 to 11.1, and those between them. No other file of this folder
- * asks for a version. The code uses the new names; what an old version lacks is
- * here, and goes when that version does. Headers that were moved are included
- * here alone.
+ * 7.2 to 11.1. No other file of this folder asks for a version. The code uses
+ * the new names; what an old version lacks is here, and goes when that version
+ * does. Headers that were moved are included here alone.
  */
 #ifndef FARSIDE_QEMU_H
 #define FARSIDE_QEMU_H

@@ -78,11 +78,12 @@ void timed_line_look_again(void)
 
 static int hold_line(Object *object, void *opaque)
 {
+    IOCanReadHandler **can_read = timed_qemu_can_read(CHARDEV(object));
     int i = line_of(object);
 
-    if (i >= 0 && CHARDEV(object)->be) {
-        held[i] = CHARDEV(object)->be->chr_can_read;
-        CHARDEV(object)->be->chr_can_read = NULL;
+    if (i >= 0 && can_read) {
+        held[i] = *can_read;
+        *can_read = NULL;
         SOCKET_CHARDEV(object)->max_size = 0;
     }
     return 0;
@@ -90,10 +91,11 @@ static int hold_line(Object *object, void *opaque)
 
 static int release_line(Object *object, void *opaque)
 {
+    IOCanReadHandler **can_read = timed_qemu_can_read(CHARDEV(object));
     int i = line_of(object);
 
-    if (i >= 0 && CHARDEV(object)->be && !CHARDEV(object)->be->chr_can_read) {
-        CHARDEV(object)->be->chr_can_read = held[i];
+    if (i >= 0 && can_read && !*can_read) {
+        *can_read = held[i];
     }
     return 0;
 }

@@ -13,6 +13,7 @@
 #include "qemu/thread.h"
 #include "block/block_int.h"
 #include "block/thread-pool.h"
+#include "chardev/char-fe.h"
 #include "exec/cpu-common.h"
 #include "hw/core/cpu.h"
 #include "monitor/monitor.h"
@@ -123,6 +124,19 @@ static inline void qemu_cond_wait_bql(QemuCond *cond)
 
 #define bql_mutex_lock_func qemu_bql_mutex_lock_func
 #endif
+
+/*
+ * The place in which the device that uses @chr says how much it takes. NULL: no
+ * device does. 10.2: the device is a front end.
+ */
+static inline IOCanReadHandler **timed_qemu_can_read(Chardev *chr)
+{
+#if FARSIDE_QEMU(10, 2)
+    return chr->fe ? &chr->fe->chr_can_read : NULL;
+#else
+    return chr->be ? &chr->be->chr_can_read : NULL;
+#endif
+}
 
 /* Monitors. 11.1: they are objects. */
 

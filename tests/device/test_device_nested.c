@@ -294,10 +294,22 @@ static void teardown(void)
     rig = NULL;
 }
 
+static unsigned capability(const Device *d, uint8_t id)
+{
+    uint64_t config = ECAM_OF((uint64_t)d->bus, d->devfn);
+    unsigned at = rig_read(rig, config + 0x34, 1);
+
+    while (at && rig_read(rig, config + at, 1) != id) {
+        at = rig_read(rig, config + at + 1, 1);
+    }
+    return at;
+}
+
 /* Gives the device the state in which the test needs it. */
 static void restore(const Device *d)
 {
     uint64_t config = ECAM_OF((uint64_t)d->bus, d->devfn);
+    unsigned at;
 
     if (d->bus) {
         rig_pci_write(rig, PORT_DEVFN, 0x18, 0x00010100);
@@ -306,6 +318,10 @@ static void restore(const Device *d)
                       (uint32_t)(XHCI_BAR >> 16 << 16 | GPU_BAR0 >> 16));
         rig_pci_write(rig, PORT_DEVFN, 0x3c, 0);
         rig_pci_write(rig, PORT_DEVFN, 0x04, 0x6);
+    }
+    /* A function in another state than D0 answers no request (PCI PM 1.2). */
+    if ((at = capability(d, 0x01))) {
+        rig_write(rig, config + at + 4, 2, 0);
     }
     if (d->bar_register == 0x10) {
         rig_write(rig, config + 0x14, 4, 0);
@@ -323,17 +339,6 @@ typedef struct {
     uint32_t value;
     bool is_read;
 } Request;
-
-static unsigned capability(const Device *d, uint8_t id)
-{
-    uint64_t config = ECAM_OF((uint64_t)d->bus, d->devfn);
-    unsigned at = rig_read(rig, config + 0x34, 1);
-
-    while (at && rig_read(rig, config + at, 1) != id) {
-        at = rig_read(rig, config + at + 1, 1);
-    }
-    return at;
-}
 
 static void add(GArray *requests, uint64_t address, unsigned size,
                 uint32_t value)
