@@ -12,7 +12,7 @@ typedef struct FabObserveOps FabObserveOps; /* fab_observe_priv.h */
 typedef struct FabComponentOps {
     /* A TLP has come in at @ingress, and the latency of the component is over.
      * Takes ownership. The TLP keeps its place in the receive buffer until it
-     * is sent on or fab_port_release() is called. */
+     * is sent on, discarded or consumed. */
     void (*receive)(FabComponent *component, FabPort *ingress, FabTlp *tlp);
     /* Prepares the run, after ports are connected and ranks and addresses are
      * known. */
