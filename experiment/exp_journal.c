@@ -211,35 +211,6 @@ ExpPoint *exp_journal_take(ExpJournal *self, unsigned index)
     return point;
 }
 
-/* ---- Writing ------------------------------------------------------------ */
-
-static bool write_all(ExpJournal *self, const char *text, GError **error)
-{
-    size_t left = strlen(text);
-    off_t before = lseek(self->fd, 0, SEEK_END);
-
-    while (left > 0) {
-        ssize_t done = write(self->fd, text, left);
-
-        if (done < 0 && errno == EINTR) {
-            continue;
-        }
-        if (done < 0) {
-            int code = errno;
-
-            /* Half a line at the end would be dropped anyway. */
-            if (before < 0 || ftruncate(self->fd, before) != 0) {
-                g_debug("%s keeps half a line", self->path);
-            }
-            errno = code;
-            return fail(self, "write", error);
-        }
-        text += done;
-        left -= (size_t)done;
-    }
-    return true;
-}
-
 /* Makes the file. An older one gets another name. */
 static bool journal_make(ExpJournal *self, GError **error)
 {
@@ -267,7 +238,8 @@ static bool journal_make(ExpJournal *self, GError **error)
     if (self->fd < 0) {
         return fail(self, "make", error);
     }
-    return lock(self, self->fd, error) && write_all(self, head, error);
+    return lock(self, self->fd, error) &&
+           table_file_append(self->fd, self->path, head, error);
 }
 
 static char *format_line(const ExpJournal *self, unsigned index,
@@ -308,7 +280,7 @@ bool exp_journal_put(ExpJournal *self, unsigned index, const ExpPoint *point,
 
     g_mutex_lock(&self->mutex);
     is_written = (self->fd >= 0 || journal_make(self, error)) &&
-                 write_all(self, line, error);
+                 table_file_append(self->fd, self->path, line, error);
     if (is_written) {
         self->count++;
         /* The kernel keeps what was written even if the program dies. The disk

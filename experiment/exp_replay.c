@@ -561,48 +561,6 @@ static bool packet_read(Replay *self, GError **error)
 
 /* ---- The trace -------------------------------------------------------- */
 
-static int compare_packets(const void *a, const void *b, void *data)
-{
-    const Replay *self = data;
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    TrcRecord one, other;
-
-    trc_file_record(self->file, x, &one);
-    trc_file_record(self->file, y, &other);
-    if (one.time_ns != other.time_ns) {
-        return one.time_ns < other.time_ns ? -1 : 1;
-    }
-    if (one.interface != other.interface) {
-        return one.interface < other.interface ? -1 : 1;
-    }
-    return x < y ? -1 : x > y;
-}
-
-/* Sorts the packets by time. Each end has written its own in order. */
-static void sort_packets(Replay *self)
-{
-    bool is_sorted = true;
-
-    self->count = trc_file_n_records(self->file);
-    self->order = g_new(uint32_t, self->count + 1);
-    for (size_t i = 0; i < self->count; i++) {
-        self->order[i] = (uint32_t)i;
-        is_sorted =
-            is_sorted && (i == 0 || compare_packets(&self->order[i - 1],
-                                                    &self->order[i], self) < 0);
-    }
-    if (!is_sorted) {
-        g_qsort_with_data(self->order, (int)self->count, sizeof(*self->order),
-                          compare_packets, self);
-    }
-    if (self->count > 0) {
-        TrcRecord first;
-
-        trc_file_record(self->file, self->order[0], &first);
-        self->first_ns = first.time_ns;
-    }
-}
-
 static void end_clear(End *end)
 {
     while (end->posted.head) {
@@ -796,7 +754,14 @@ FabFlow *exp_replay_new(ExpFabric *fabric, const TopoFlow *flow, SimTime warmup,
     if (!open_trace(self, error)) {
         return NULL;
     }
-    sort_packets(self);
+    self->count = trc_file_n_records(self->file);
+    self->order = trc_file_order(self->file);
+    if (self->count > 0) {
+        TrcRecord first;
+
+        trc_file_record(self->file, self->order[0], &first);
+        self->first_ns = first.time_ns;
+    }
     if (!read_all(self, error)) {
         return NULL;
     }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "clu_error.h"
+#include "table_file.h"
 #include "topo_file.h"
 #include "xpl_report.h"
 
@@ -79,13 +80,6 @@ static bool fail(const char *path, GError **error)
     return false;
 }
 
-static bool put(int fd, const char *text)
-{
-    size_t length = strlen(text);
-
-    return write(fd, text, length) == (ssize_t)length;
-}
-
 static const char *start_of(const XplHead *head)
 {
     return head->boots ? "boot" : "branch";
@@ -116,11 +110,12 @@ XplReport *xpl_report_new(const char *path, const XplHead *head, GError **error)
                     path);
         return NULL;
     }
-    if (fd < 0 || !put(fd, line)) {
+    if (fd < 0) {
         fail(path, error);
-        if (fd >= 0) {
-            close(fd);
-        }
+        return NULL;
+    }
+    if (!table_file_append(fd, path, line, error)) {
+        close(fd);
         return NULL;
     }
     report = report_new(fd);
@@ -333,8 +328,8 @@ bool xpl_report_add(XplReport *report, uint64_t seed, const XplResult *result,
         set_programs(report, report->mine);
         g_string_prepend(line, build);
     }
-    is_good = put(report->fd, line->str);
+    is_good = table_file_append(report->fd, "the report", line->str, error);
     add_result(report, seed, result->verdict);
     g_mutex_unlock(&report->mutex);
-    return is_good || fail("the report", error);
+    return is_good;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "dl_select.h"
 #include "inv_inventory.h"
 #include "topo_units.h"
 
@@ -192,71 +193,26 @@ bool inv_machine_finish(InvMachine *machine, const char *name, GError **error)
     return true;
 }
 
-/* Displays through which a management controller or a hypervisor shows its
- * console. A dump has a vendor ID or a name, or both. */
-static bool is_console(const TopoFunction *function)
-{
-    static const int64_t vendors[] = {
-        0x1a03, /* ASPEED */
-        0x102b, /* Matrox G200 */
-        0x19e5, /* Huawei Hi1710 */
-        0x126f, /* Silicon Motion */
-        0x18ca, /* XGI */
-        0x1013, /* Cirrus, of QEMU */
-        0x1234, /* QEMU */
-        0x1b36, /* QXL */
-        0x1af4, /* virtio */
-        0x15ad, /* VMware */
-        0x80ee, /* VirtualBox */
-        0x1414, /* Hyper-V */
-    };
-    static const char *const names[] = {
-        "ASPEED", "BMC",     "Matrox", "G200",   "iLO",        "Lights-Out",
-        "Hi171",  "Hi1710",  "SM750",  "XGI ",   "Cirrus",     "QEMU",
-        "QXL",    "Virtio",  "VMware", "bochs",  "VirtualBox", "Hyper-V",
-        "iDRAC",  "Nuvoton", "Pilot",  "ES1000", "Volari",     "Emulex",
-    };
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(vendors); i++) {
-        if (function->vendor_id == vendors[i]) {
-            return true;
-        }
-    }
-    for (unsigned i = 0; function->name && i < G_N_ELEMENTS(names); i++) {
-        if (strstr(function->name, names[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
 const char *inv_card_type(const TopoFunction *function, const char **ret_prefix)
 {
     static const struct {
-        int64_t code, mask;
-        const char *prefix;
-        const char *type;
+        const char *type, *prefix, *word;
     } kinds[] = {
-        {0x020700, 0xffff00, "nic", "infiniband"},
-        {0x020000, 0xff0000, "nic", "network"},
-        {0x010800, 0xffff00, "disk", "storage"},
-        {0x030000, 0xff0000, "gpu", "gpu"},
-        {0x120000, 0xff0000, "acc", "accelerator"},
-        {0x0b4000, 0xffff00, "acc", "accelerator"}, /* co-processors */
+        {"Infiniband", "nic", "infiniband"},   {"Network", "nic", "network"},
+        {"Storage", "disk", "storage"},        {"GPU", "gpu", "gpu"},
+        {"Accelerator", "acc", "accelerator"},
     };
+    const char *type =
+        function->class_code < 0
+            ? NULL
+            : dl_select_type((uint32_t)function->class_code,
+                             (uint32_t)function->vendor_id, function->name);
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(kinds); i++) {
-        if (function->class_code < 0 ||
-            (function->class_code & kinds[i].mask) != kinds[i].code) {
-            continue;
+    for (unsigned i = 0; type && i < G_N_ELEMENTS(kinds); i++) {
+        if (strcmp(type, kinds[i].type) == 0) {
+            *ret_prefix = kinds[i].prefix;
+            return kinds[i].word;
         }
-        /* A 3D controller (0x0302) shows nothing. */
-        if (strcmp(kinds[i].type, "gpu") == 0 &&
-            function->class_code >> 8 != 0x0302 && is_console(function)) {
-            break;
-        }
-        *ret_prefix = kinds[i].prefix;
-        return kinds[i].type;
     }
     *ret_prefix = "dev";
     return "other";

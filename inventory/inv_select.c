@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "inv_select.h"
 
+#include "dl_select.h"
 #include "inv_json_priv.h"
 #include "inv_names_priv.h"
 #include "topo_suggest.h"
@@ -87,21 +88,22 @@ static bool narrow(const InvHost *host, GPtrArray *devices,
 {
     g_autoptr(GPtrArray) values = values_of(devices, attribute);
     g_autofree char *hint = NULL;
-    unsigned kinds = values->len + (has_none(devices, attribute) ? 1 : 0);
 
-    if (!wish && kinds > values->len && (kinds == 1 || none_is_default)) {
+    switch (dl_select_rule(wish, values->len, has_none(devices, attribute),
+                           none_is_default)) {
+    case DL_SELECT_WITHOUT:
         keep(devices, attribute, NULL);
         return true;
-    }
-    if (!wish && kinds == 1) {
+    case DL_SELECT_ALL:
         return true;
-    }
-    if (!wish) {
+    case DL_SELECT_UNCLEAR:
         hint = listing(values);
         topo_errors_add(errors, request->device_place,
                         "%s has devices '%s' of more than one %s; add `%s`%s",
                         host->name, request->device, key, key, hint);
         return false;
+    case DL_SELECT_WISHED:
+        break;
     }
     keep(devices, attribute, wish);
     if (devices->len == 0 && values->len == 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "inv_ids_priv.h"
+#include "dl_select.h"
 #include "inv_machine_priv.h"
 #include "inv_names_priv.h"
 #include "table_text.h"
@@ -17,9 +18,6 @@
  * functions that the host has borrowed. */
 #define BORROWED_FIRST 0x1f000
 #define BORROWED_LAST  0x1ffff
-
-/* The subnet prefix of an InfiniBand network that nobody has configured. */
-#define DEFAULT_PREFIX "fe80:0000:0000:0000"
 
 /* Returns the text of @file in @dir without the line's end; NULL if it cannot
  * be read. */
@@ -118,7 +116,8 @@ static char *read_fabric(const char *dir)
 {
     g_autofree char *name = first_name(dir, "infiniband");
     g_autofree char *folder = NULL;
-    char *gid;
+    g_autofree char *gid = NULL;
+    uint64_t prefix;
 
     if (!name) {
         return NULL;
@@ -126,16 +125,13 @@ static char *read_fabric(const char *dir)
     folder =
         g_build_filename(dir, "infiniband", name, "ports", "1", "gids", NULL);
     gid = read_text(folder, "0");
-    if (gid &&
-        strlen(gid) == strlen("fe80:0000:0000:0000:0000:0000:0000:0000")) {
-        gid[strlen(DEFAULT_PREFIX)] = '\0';
-        if (strcmp(gid, DEFAULT_PREFIX) != 0 &&
-            strcmp(gid, "0000:0000:0000:0000") != 0) {
-            return gid;
-        }
-    }
-    g_free(gid);
-    return NULL;
+    prefix = gid ? dl_select_fabric(gid) : 0;
+    return prefix ? g_strdup_printf("%04x:%04x:%04x:%04x",
+                                    (unsigned)(prefix >> 48),
+                                    (unsigned)(prefix >> 32 & 0xffff),
+                                    (unsigned)(prefix >> 16 & 0xffff),
+                                    (unsigned)(prefix & 0xffff))
+                  : NULL;
 }
 
 static bool is_multifunction(const char *dir)

@@ -2,6 +2,7 @@
 #include "table_file.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
@@ -40,6 +41,33 @@ bool table_file_write(const char *path, const char *data, gsize length,
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_FILE, "cannot write %s: %s",
                     path, cause->message);
         return false;
+    }
+    return true;
+}
+
+bool table_file_append(int fd, const char *path, const char *text,
+                       GError **error)
+{
+    off_t before = lseek(fd, 0, SEEK_END);
+    size_t left = strlen(text);
+
+    while (left > 0) {
+        ssize_t done = write(fd, text, left);
+        int code = errno;
+
+        if (done < 0 && code == EINTR) {
+            continue;
+        }
+        if (done < 0) {
+            if (before < 0 || ftruncate(fd, before) != 0) {
+                g_debug("%s keeps half a text", path);
+            }
+            g_set_error(error, TABLE_ERROR, TABLE_ERROR_FILE,
+                        "cannot write %s: %s", path, g_strerror(code));
+            return false;
+        }
+        text += done;
+        left -= (size_t)done;
     }
     return true;
 }

@@ -4,8 +4,7 @@
  * instance, physical or virtual function. None of them is the serial number or the
  * address of one card, so a request stays valid on equal nodes and after a repair.
  *
- * inventory/inv_sysfs.c and inv_select.c have the same rules. They are not linked here,
- * because this program runs in guests that have no libraries.
+ * inventory/inv_select.c reads requests by the same rules, those of dl_select.h.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -13,34 +12,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../uapi/dl_select.h"
 #include "lend.h"
-
-/* The subnet prefix of an InfiniBand network that nobody has configured. */
-#define DEFAULT_PREFIX 0xfe80000000000000ULL
 
 /* Names that an error lists. */
 #define LISTED_MAX 12
-
-const char *lend_type(__u32 class)
-{
-	static const struct {
-		__u32 code, mask;
-		const char *type;
-	} types[] = {
-		{ 0x020700, 0xffff00, "Infiniband" },
-		{ 0x020000, 0xff0000, "Network" },
-		{ 0x010800, 0xffff00, "Storage" },
-		{ 0x030000, 0xff0000, "GPU" },
-		{ 0x120000, 0xff0000, "Accelerator" },
-		{ 0x0b4000, 0xffff00, "Accelerator" },
-	};
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(types); i++)
-		if ((class & types[i].mask) == types[i].code)
-			return types[i].type;
-	return NULL;
-}
 
 /* Writes the path of a file in a folder. Return: whether there is room for it. */
 static bool join(char path[PATH_MAX], const char *dir, const char *file)
@@ -77,7 +53,6 @@ static bool read_number(const char *dir, const char *file, int base, __u32 *ret)
 static __u64 read_fabric(const char *dir)
 {
 	char path[PATH_MAX], port[PATH_MAX], first[256] = "", line[64];
-	unsigned int part[4];
 	const struct dirent *entry;
 	__u64 prefix = 0;
 	FILE *in;
@@ -95,13 +70,10 @@ static __u64 read_fabric(const char *dir)
 		     fopen(path, "re") : NULL;
 	if (!in)
 		return 0;
-	if (fgets(line, sizeof(line), in) && strlen(line) >= 39 &&
-	    sscanf(line, "%4x:%4x:%4x:%4x:", &part[0], &part[1], &part[2],
-		   &part[3]) == 4)
-		prefix = (__u64)part[0] << 48 | (__u64)part[1] << 32 | part[2] << 16 |
-			 part[3];
+	if (fgets(line, sizeof(line), in))
+		prefix = dl_select_fabric(line);
 	fclose(in);
-	return prefix == DEFAULT_PREFIX ? 0 : prefix;
+	return prefix;
 }
 
 /* Adds @choice with its names. Return: false if there is no memory. */
@@ -181,9 +153,10 @@ static bool append_function(struct lend_choices *choices, const char *dir,
 	/* Only a virtual function has a link to its physical function. */
 	if (!join(path, dir, "physfn") || access(path, F_OK) == 0)
 		return true;
-	if (!read_number(dir, "class", 16, &class) || !lend_type(class) ||
+	if (!read_number(dir, "class", 16, &class) ||
 	    !read_number(dir, "vendor", 16, &vendor) ||
 	    !read_number(dir, "device", 16, &device) ||
+	    !dl_select_type(class, vendor, NULL) ||
 	    !lend_parse_function(address, &choice.function))
 		return true;
 	/* A borrowed device is another node's. */
@@ -360,15 +333,18 @@ static bool narrow(struct lend_choices *choices, const struct lend_request *requ
 	unsigned int n = list_values(choices, of, values, sizeof(values));
 	bool lack = some_lack(choices, of);
 
-	if (!wish && lack && (n == 0 || none_is_default))
+	switch (dl_select_rule(wish, n, lack, none_is_default)) {
+	case DL_SELECT_WITHOUT:
 		return keep(choices, of, "");
-	if (!wish && n + lack == 1)
+	case DL_SELECT_ALL:
 		return true;
-	if (!wish) {
+	case DL_SELECT_UNCLEAR:
 		snprintf(why, LEND_WHY,
 			 "there are devices \"%s\" of more than one %s; add --%s; there are %s",
 			 request->device, key, key, values);
 		return false;
+	case DL_SELECT_WISHED:
+		break;
 	}
 	if (keep(choices, of, wish))
 		return true;
@@ -515,18 +491,19 @@ void lend_print_inventory(FILE *out, const struct lend_choices *choices, bool js
 			vendor, "Vendor", "Fabric");
 	for (i = 0; i < choices->n; i++) {
 		const struct lend_choice *choice = &choices->list[i];
+		const char *type = dl_select_type(choice->class, 0, NULL);
 		unsigned int count = count_of(choices, i);
 
 		if (choice->is_virtual || !count)
 			continue;
 		if (!json) {
-			fprintf(out, "%-12s %5u  %-*s  %-*s  %s\n", lend_type(choice->class),
-				count, name, choice->name, vendor, choice->vendor,
+			fprintf(out, "%-12s %5u  %-*s  %-*s  %s\n", type, count, name,
+				choice->name, vendor, choice->vendor,
 				choice->fabric ? choice->fabric_text : "-");
 			continue;
 		}
 		fprintf(out, "%s{\"type\": \"%s\", \"name\": ", rows++ ? ", " : "[",
-			lend_type(choice->class));
+			type);
 		lend_json_string(out, choice->name);
 		fputs(", \"vendor\": ", out);
 		lend_json_string(out, choice->vendor);

@@ -91,8 +91,6 @@ struct lend_request {
 
 /* Return: the InfiniBand subnet prefix of a function's port; 0 if it is not known. */
 __u64 lend_fabric(const char *root, const struct dl_ctl_function *function);
-/* Return: the type of a device as "farside inventory" shows it; NULL for others. */
-const char *lend_type(__u32 class);
 /*
  * Adds the devices of this node, and their virtual functions, from sysfs. Return: false
  * if there is no memory.

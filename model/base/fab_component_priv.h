@@ -12,16 +12,12 @@ typedef struct FabObserveOps FabObserveOps; /* fab_observe_priv.h */
 typedef struct FabComponentOps {
     /* A TLP has come in at @ingress, and the latency of the component is over.
      * Takes ownership. The TLP keeps its place in the receive buffer until it
-     * is sent on or fab_port_release() is called. */
+     * is sent on, discarded or consumed. */
     void (*receive)(FabComponent *component, FabPort *ingress, FabTlp *tlp);
     /* Prepares the run, after ports are connected and ranks and addresses are
      * known. */
     bool (*realize)(FabComponent *component, GError **error);
     void (*free)(FabComponent *component);
-    /* Prefetches what receive() touches when @tlp has come in at @port, or what
-     * happens when a TLP leaves through @port (@tlp is NULL). NULL: nothing. */
-    void (*fetch)(const FabComponent *component, const FabPort *port,
-                  const FabTlp *tlp);
     /* A link that is down discards the TLPs of the component. It learns of them
      * as they leave, and what they belong to fails. */
     bool sees_discards;
@@ -44,17 +40,6 @@ struct FabComponent {
     char *name;
     FabBar bars[FAB_BARS];
 };
-
-/* Prefetches the first cache line of @component, and the two from the end of
- * FabComponent on. It comes before ops->fetch, which may read them. */
-static inline void fab_component_fetch(const FabComponent *component)
-{
-    const char *own = (const char *)(component + 1);
-
-    fab_prefetch(component);
-    fab_prefetch(own);
-    fab_prefetch(own + FAB_CACHE_LINE);
-}
 
 /* Number of ranks of a component's own events. */
 #define FAB_COMPONENT_RANKS 4

@@ -170,26 +170,10 @@ static void endpoint_free(FabComponent *component)
     fab_completer_done(&endpoint->completer);
 }
 
-static void endpoint_fetch(const FabComponent *component, const FabPort *port,
-                           const FabTlp *tlp)
-{
-    const FabEndpoint *endpoint = (const FabEndpoint *)component;
-
-    fab_prefetch(&endpoint->params);
-    fab_prefetch(&endpoint->counters);
-    if (tlp) {
-        fab_prefetch(&endpoint->dma.tags[tlp->tag]);
-    } else {
-        fab_prefetch(endpoint->dma.writes.head);
-        fab_prefetch(endpoint->dma.reads.head);
-    }
-}
-
 static const FabComponentOps endpoint_ops = {
     .receive = endpoint_receive,
     .realize = endpoint_realize,
     .free = endpoint_free,
-    .fetch = endpoint_fetch,
     .sees_discards = true,
     .observe = &endpoint_observe_ops,
 };

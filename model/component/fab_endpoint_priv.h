@@ -50,7 +50,6 @@ typedef struct DmaEngine {
 
 struct FabEndpoint {
     FabComponent component;
-    /* Most TLPs need these, see fab_component_fetch(). */
     DmaEngine dma;
     FabEndpointParams params;
     FabAtc *atc;            /* NULL: its requests are not translated here */

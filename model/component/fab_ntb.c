@@ -317,26 +317,6 @@ static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
     }
 }
 
-static void ntb_fetch(const FabComponent *component, const FabPort *port,
-                      const FabTlp *tlp)
-{
-    const FabNtb *ntb = (const FabNtb *)component;
-    const FabBar *window = &component->bars[FAB_NTB_WINDOW_BAR];
-
-    fab_prefetch(component->ports);
-    fab_prefetch(window);
-    if (!tlp) {
-        return;
-    }
-    if (port->index == HOST) {
-        fab_prefetch(&ntb->known[tlp->requester_id / 64]);
-        fab_prefetch(&ntb->entries[(tlp->addr & (window->size_bytes - 1)) >>
-                                   ntb->entry_shift]);
-    } else {
-        fab_prefetch(&ntb->aliases[ntb->last_alias]);
-    }
-}
-
 static inline bool is_power(uint64_t value)
 {
     return value && (value & (value - 1)) == 0;
@@ -506,7 +486,6 @@ static const FabComponentOps ntb_ops = {
     .receive = ntb_receive,
     .realize = ntb_realize,
     .free = ntb_free,
-    .fetch = ntb_fetch,
     .observe = &ntb_observe_ops,
 };
 

@@ -56,7 +56,6 @@ typedef struct FabNtbProxy {
 
 struct FabNtb {
     FabComponent component;
-    /* Every request needs these, see fab_component_fetch(). */
     FabNtbEntry *entries;
     unsigned entry_shift;
     unsigned alias_count;

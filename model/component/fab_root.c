@@ -309,29 +309,6 @@ static void root_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
     }
 }
 
-/* Root ports whose ranges a request is compared with, as far as they are
- * fetched. */
-#define FETCH_ROUTES 4
-
-static void root_fetch(const FabComponent *component, const FabPort *port,
-                       const FabTlp *tlp)
-{
-    const FabRoot *root = (const FabRoot *)component;
-
-    fab_prefetch(&root->ingress[port->index]);
-    fab_prefetch(&root->egress[port->index]);
-    fab_prefetch(root->path_queue);
-    fab_prefetch(&root->params);
-    fab_prefetch(&root->counters);
-    if (!tlp) {
-        return;
-    }
-    fab_prefetch(root->completer.memory);
-    for (unsigned i = 0; i < MIN(root->ports, FETCH_ROUTES); i++) {
-        fab_prefetch(&component->ports[i]->bridge);
-    }
-}
-
 /* ---- Life ------------------------------------------------------------ */
 
 /* A TLP of the host has left @port, so the next read or CPU write may go. */
@@ -502,7 +479,6 @@ static const FabComponentOps root_ops = {
     .receive = root_receive,
     .realize = root_realize,
     .free = root_free,
-    .fetch = root_fetch,
     .observe = &fab_root_observe_ops,
 };
 

@@ -137,7 +137,6 @@ typedef void (*FabRootPieceFn)(FabRoot *root, FabPort *ingress, FabTlp *tlp);
 
 struct FabRoot {
     FabComponent component;
-    /* Every request needs these, see fab_component_fetch(). */
     RootIngress *ingress;
     RootPath *paths;      /* see fab_root_path() */
     FabIommu *iommu;      /* NULL: off */

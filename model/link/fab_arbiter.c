@@ -259,16 +259,25 @@ static FabTlp *pick_any(FabPort *port, uint64_t left, SimTime now,
     return NULL;
 }
 
+/* A Port Arbitration Table. */
+typedef struct FabPortTable {
+    uint64_t sources; /* bit mask of those in the table */
+    uint32_t next;    /* phase */
+    uint8_t source[]; /* by phase */
+} FabPortTable;
+
 /* A phase of the table serves one TLP of its source. The arbiter skips the
  * phases of sources that have none, or none that can go (PCIe 5.0 s6.3.3.3). */
 static FabTlp *arbitrate_table(FabPort *port, SimTime now, unsigned *ret_source)
 {
-    uint64_t left = port->active & port->tabled;
-    FabTlp *own = pick_any(port, port->active & ~port->tabled, now, ret_source);
+    FabPortTable *table = port->table;
+    uint64_t tabled = table ? table->sources : 0;
+    uint64_t left = port->active & tabled;
+    FabTlp *own = pick_any(port, port->active & ~tabled, now, ret_source);
 
     for (uint32_t i = 0; !own && left; i++) {
-        uint32_t phase = (port->phase + i) % port->params.phases;
-        unsigned index = port->phases[phase];
+        uint32_t phase = (table->next + i) % port->params.phases;
+        unsigned index = table->source[phase];
         FabTlp *tlp;
 
         if (!(left >> index & 1)) {
@@ -276,7 +285,7 @@ static FabTlp *arbitrate_table(FabPort *port, SimTime now, unsigned *ret_source)
         }
         tlp = source_pick(port, &port->sources[index], now);
         if (tlp) {
-            port->phase = (phase + 1) % port->params.phases;
+            table->next = (phase + 1) % port->params.phases;
             *ret_source = index;
             return tlp;
         }
@@ -315,7 +324,7 @@ static void table_fill(FabPort *port, const uint32_t *counts)
             }
         }
         behind[best] -= port->params.phases;
-        port->phases[phase] = best;
+        port->table->source[phase] = best;
     }
 }
 
@@ -325,9 +334,11 @@ void fab_port_set_table(FabPort *port, const uint32_t *shares)
     int64_t phases = port->params.phases, left = phases;
     uint64_t sum = 0;
 
+    port->table =
+        g_malloc0(sizeof(*port->table) + (size_t)phases * sizeof(uint8_t));
     for (unsigned i = 0; i < port->source_count; i++) {
         sum += shares[i];
-        port->tabled |= (uint64_t)(shares[i] > 0) << i;
+        port->table->sources |= (uint64_t)(shares[i] > 0) << i;
     }
     for (unsigned i = 0; i < port->source_count; i++) {
         counts[i] = shares[i] ? MAX(1, shares[i] * (uint64_t)phases / sum) : 0;
@@ -352,8 +363,12 @@ void fab_port_set_table(FabPort *port, const uint32_t *shares)
         counts[best] += sign;
         left -= sign;
     }
-    port->phases = g_new0(uint8_t, phases);
     table_fill(port, counts);
+}
+
+void fab_port_free_table(FabPort *port)
+{
+    g_free(port->table);
 }
 
 FabTlp *fab_port_take(FabPort *port, SimTime now, FabSource **ret_source)

@@ -55,17 +55,11 @@ void fab_port_send_fetch(const SimEvent *event, unsigned step)
         tlp = source->queue[FAB_CLASS_P].head;
         fetch_two(tlp ? tlp : source->queue[FAB_CLASS_CPL].head);
         fetch_ingress(source->last_ingress);
-        if (source->drained) {
-            fab_component_fetch(port->owner);
-        }
         break;
     default:
         tlp = source->queue[FAB_CLASS_P].head;
         if (tlp) {
             fab_prefetch(tlp->next);
-        }
-        if (source->drained && port->owner->ops->fetch) {
-            port->owner->ops->fetch(port->owner, port, NULL);
         }
         break;
     }
@@ -87,7 +81,6 @@ void fab_port_arrive_fetch(const SimEvent *event, unsigned step)
         fetch_ingress(peer);
         break;
     case 2:
-        fab_component_fetch(peer->owner);
         egress = peer->last_egress;
         if (egress) {
             fab_prefetch(&egress->owner);
@@ -96,9 +89,6 @@ void fab_port_arrive_fetch(const SimEvent *event, unsigned step)
         }
         break;
     default:
-        if (peer->owner->ops->fetch) {
-            peer->owner->ops->fetch(peer->owner, peer, port->flight.head);
-        }
         egress = peer->last_egress;
         if (egress) {
             fetch_two(egress->sources);

@@ -132,13 +132,11 @@ struct FabPort {
     FabCreditReturn *returns;
 
     _Alignas(FAB_CACHE_LINE) FabPortCounters counters;
-    uint64_t shared;    /* active sources at the last weighted arbitration */
-    uint64_t served;    /* FabSource.served of the source it chose */
-    uint8_t *phases;    /* sources by phase of the Port Arbitration Table;
-                           NULL: there is none */
-    uint32_t phase;     /* the next one */
-    uint64_t tabled;    /* bit mask of the sources in the table */
-    FabLinkPart *parts; /* owned; NULL: a plain link */
+    uint64_t shared; /* active sources at the last weighted arbitration */
+    uint64_t served; /* FabSource.served of the source it chose */
+    struct FabPortTable *table; /* fab_arbiter.c, its Port Arbitration Table;
+                                   owned; NULL: there is none */
+    FabLinkPart *parts;         /* owned; NULL: a plain link */
 
     /* Set up. */
     FabPortParams params;
@@ -269,6 +267,7 @@ void fab_port_set_weight(FabPort *port, unsigned source, const FabPort *from);
  * in the table.
  */
 void fab_port_set_table(FabPort *port, const uint32_t *shares);
+void fab_port_free_table(FabPort *port);
 
 /* Sets the function that is called with @owner when a TLP of @source leaves. */
 void fab_port_set_drained(FabPort *port, unsigned source, FabDrainedFn drained,

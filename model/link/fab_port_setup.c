@@ -40,7 +40,7 @@ void fab_port_free(FabPort *port)
         }
     }
     fab_fifo_clear(fabric, &port->flight);
-    g_free(port->phases);
+    fab_port_free_table(port);
     fab_link_free(port);
     sim_event_cancel(&port->send_event);
     sim_event_cancel(&port->arrive_event);

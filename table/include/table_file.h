@@ -29,4 +29,10 @@ bool table_file_make_folder(const char *path, GError **error);
 bool table_file_write(const char *path, const char *data, gsize length,
                       GError **error);
 
+/* Appends @text to the file @path, which is open for appending as @fd. The
+ * whole text is in the file afterwards, or none of it: a full disk leaves no
+ * half line before the lines that follow. */
+bool table_file_append(int fd, const char *path, const char *text,
+                       GError **error);
+
 #endif

@@ -5,8 +5,11 @@
  * line. No half-written file stays. Output for a terminal has aligned columns
  * and no control characters. Any bytes become text that is safe to show.
  */
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <check.h>
 #include <glib.h>
@@ -358,6 +361,34 @@ START_TEST(files_are_written_whole_or_not_at_all)
 }
 END_TEST
 
+/* A limit of the size stands for a full disk. */
+START_TEST(a_text_is_appended_whole_or_not_at_all)
+{
+    g_autofree char *path = NULL;
+    g_autofree char *text = NULL;
+    g_autoptr(GError) error = NULL;
+    const struct rlimit limit = {10, RLIM_INFINITY};
+    const struct rlimit none = {RLIM_INFINITY, RLIM_INFINITY};
+    int fd = g_file_open_tmp(NULL, &path, NULL);
+    bool is_first, is_second;
+
+    ck_assert_int_ge(fd, 0);
+    signal(SIGXFSZ, SIG_IGN);
+    is_first = table_file_append(fd, path, "first\n", NULL);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    is_second = table_file_append(fd, path, "second\n", &error);
+    setrlimit(RLIMIT_FSIZE, &none);
+    ck_assert(is_first);
+    ck_assert(!is_second);
+    ck_assert(g_error_matches(error, TABLE_ERROR, TABLE_ERROR_FILE));
+    ck_assert(table_file_append(fd, path, "third\n", NULL));
+    ck_assert(g_file_get_contents(path, &text, NULL, NULL));
+    ck_assert_str_eq(text, "first\nthird\n");
+    close(fd);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(terminal_columns_are_aligned)
 {
     /* Wide characters take two columns of the terminal, accents none. */
@@ -495,6 +526,7 @@ int main(void)
     tcase_add_test(tcase, sizes_are_bounded);
     tcase_add_test(tcase, files_that_cannot_be_read_are_errors);
     tcase_add_test(tcase, files_are_written_whole_or_not_at_all);
+    tcase_add_test(tcase, a_text_is_appended_whole_or_not_at_all);
     tcase_add_test(tcase, terminal_columns_are_aligned);
     tcase_add_test(tcase, terminal_gets_no_control_characters);
     tcase_add_loop_test(tcase, bytes_of_strangers_become_text, 0,

@@ -154,6 +154,9 @@ const TrcInterface *trc_file_interface(const TrcFile *file, unsigned index);
 /* Records in the file's order. Each device appends them in order of time. */
 size_t trc_file_n_records(const TrcFile *file);
 void trc_file_record(const TrcFile *file, size_t index, TrcRecord *ret_record);
+/* Returns the indexes of the records by time, interface and place in the file.
+ * The caller frees the array. */
+uint32_t *trc_file_order(TrcFile *file);
 
 #define TRC_ENDS        2
 #define TRC_SNAPLEN_MIN 64
