@@ -146,7 +146,7 @@ START_TEST(keys_of_vm_have_their_effect)
                   "wait=off\n-gdb\nchardev:gdb");
     assert_has(a,
                "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off "
-               "cryptomgr.notests no_timer_check norandmaps farside.host=a "
+               "cryptomgr.notests no_timer_check farside.host=a "
                "farside.client=ntb_perf x=y");
     /* The window covers the larger of the two memories, on both ends. */
     assert_has(a, "-device\nfarside-switchtec,id=ntb0,addr=3,"
@@ -369,7 +369,7 @@ START_TEST(networks_and_regions)
     assert_has(b, "-device\nintel-iommu,intremap=on,caching-mode=on");
     assert_has(
         b,
-        "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests no_timer_check norandmaps intel_iommu=on "
+        "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests no_timer_check intel_iommu=on "
         "farside.host=b farside.client=ntb_tool");
     assert_has(b, "-device\nvirtio-net-pci,id=e,addr=3,netdev=e-net,"
                   "mac=52:54:00:00:01:00,romfile=\n"
