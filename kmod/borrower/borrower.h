@@ -145,9 +145,10 @@ struct borrower_loan {
 	const void *machine;
 	u64 machine_bars[DLEND_BARS];
 	struct borrower_slice slice;	/* of a translated window that is not the loopback's */
-	spinlock_t dma_lock;		/* guards @dead, and changes to the domain */
+	spinlock_t dma_lock;		/* guards @dead, @dma_pages and changes to the domain */
 	struct iommu_domain *domain;	/* NULL while nothing is mapped or undone */
 	u64 dma_mapped;		/* bytes that are mapped in it */
+	unsigned long *dma_pages;	/* a bit for each page of the window that is mapped */
 	void *sink;		/* a page, where mappings of a lost device lead */
 	bool iova_ready;
 	struct iova_domain iova;
@@ -331,8 +332,8 @@ bool borrower_dma_is_ours(struct device *dev);
 /* Maps a list of whole pages, @length bytes, at addresses of the IOMMU that the caller has. */
 int borrower_dma_map_list(struct borrower_loan *loan, u64 start, struct scatterlist *list,
 			  int n, size_t length);
-/* Undoes a mapping. Return: false if the purge has done, or does, so. */
-bool borrower_dma_unmap(struct borrower_loan *loan, u64 start, size_t length);
+/* Undoes a mapping, unless the purge has done, or does, so. */
+void borrower_dma_unmap(struct borrower_loan *loan, u64 start, size_t length);
 
 /* borrower_request.c. Each waits for the lender. Return: 0, or an error with @why set. */
 

@@ -13,6 +13,7 @@
  * addresses of the lender's memory, and memory that a driver frees after its remove
  * would be taken for another page.
  */
+#include <linux/bitmap.h>
 #include <linux/bitops.h>
 #include <linux/dma-map-ops.h>
 #include <linux/iommu.h>
@@ -22,6 +23,7 @@
 #include <linux/scatterlist.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 
 #include "borrower.h"
 
@@ -142,7 +144,9 @@ int borrower_dma_start(struct borrower_loan *loan)
 	if (!loan->translated)
 		return 0;
 	loan->sink = (void *)get_zeroed_page(GFP_KERNEL);
-	if (!loan->sink)
+	loan->dma_pages = vzalloc(BITS_TO_LONGS(loan->dma_size >> PAGE_SHIFT) *
+				  sizeof(long));
+	if (!loan->sink || !loan->dma_pages)
 		return -ENOMEM;
 	err = iova_cache_get();
 	if (err)
@@ -186,49 +190,13 @@ void borrower_dma_kill(struct borrower_loan *loan)
 }
 
 /*
- * Finds the first addresses that are taken from @at on. A driver may give addresses back
- * meanwhile, so the tree is searched anew each time, and interrupts are not off for long.
- * @at, @size: set to them
- * Return: false if there are none.
- */
-static bool next_iova(struct borrower_loan *loan, u64 *at, u64 *size)
-{
-	unsigned long pfn = *at >> PAGE_SHIFT, flags;
-	struct iova *found = NULL;
-	struct rb_node *node;
-
-	spin_lock_irqsave(&loan->iova.iova_rbtree_lock, flags);
-	node = loan->iova.rbroot.rb_node;
-	while (node) {
-		struct iova *iova = rb_entry(node, struct iova, node);
-
-		if (iova->pfn_hi < pfn) {
-			node = node->rb_right;
-		} else {
-			found = iova;
-			node = node->rb_left;
-		}
-	}
-	/* The tree ends with an anchor, which is no address. */
-	if (found == &loan->iova.anchor)
-		found = NULL;
-	if (found) {
-		*at = (u64)found->pfn_lo << PAGE_SHIFT;
-		*size = (u64)iova_size(found) << PAGE_SHIFT;
-	}
-	spin_unlock_irqrestore(&loan->iova.iova_rbtree_lock, flags);
-	return found;
-}
-
-/*
  * The domain of an adapter stays when a loan ends. A mapping that stays in it would open
  * memory that has another use by then to the next device at the same address.
  */
 void borrower_dma_purge(struct borrower_loan *loan)
 {
+	unsigned long n = loan->dma_size >> PAGE_SHIFT, at, end, flags;
 	struct iommu_domain *domain;
-	unsigned long flags;
-	u64 at = 0, size;
 
 	spin_lock_irqsave(&loan->dma_lock, flags);
 	domain = loan->domain;
@@ -236,10 +204,10 @@ void borrower_dma_purge(struct borrower_loan *loan)
 	spin_unlock_irqrestore(&loan->dma_lock, flags);
 	if (!domain || !loan->slice.peer)
 		return;
-	while (next_iova(loan, &at, &size)) {
-		if (iommu_iova_to_phys(domain, at))
-			iommu_unmap(domain, at, size);
-		at += size;
+	/* Without a domain nobody changes what is mapped. */
+	for_each_set_bitrange(at, end, loan->dma_pages, n) {
+		iommu_unmap(domain, loan->dma_start + ((u64)at << PAGE_SHIFT),
+			    (size_t)(end - at) << PAGE_SHIFT);
 		cond_resched();
 	}
 }
@@ -259,6 +227,8 @@ void borrower_dma_stop(struct borrower_loan *loan)
 	/* No address leads to it: borrower_dma_purge() came before. */
 	free_page((unsigned long)loan->sink);
 	loan->sink = NULL;
+	vfree(loan->dma_pages);
+	loan->dma_pages = NULL;
 	borrower_space_give(loan);
 }
 
@@ -328,31 +298,6 @@ static u64 take_iova(struct borrower_loan *loan, size_t length)
 	return 0;
 }
 
-/*
- * As iommu_map_atomic(), but without the flush, which is made once for all parts of a
- * list. An IOMMU in caching mode, as emulated ones are, has to be told of each flush.
- */
-static int map_part(struct iommu_domain *domain, u64 iova, phys_addr_t phys,
-		    size_t length, int prot, size_t *done)
-{
-	size_t left = length;
-
-	while (left) {
-		size_t mapped = 0;
-		int err = domain->ops->map_pages(domain, iova, phys, PAGE_SIZE,
-						 left >> PAGE_SHIFT, prot,
-						 GFP_ATOMIC, &mapped);
-
-		*done += mapped;
-		if (err || !mapped)
-			return err ?: -EIO;
-		iova += mapped;
-		phys += mapped;
-		left -= mapped;
-	}
-	return 0;
-}
-
 /* A scatterlist, or one range of memory */
 struct memory {
 	struct scatterlist *list;	/* NULL: one range */
@@ -367,24 +312,54 @@ static size_t pages_of(phys_addr_t phys, size_t size)
 	return PAGE_ALIGN(offset_in_page(phys) + size);
 }
 
-/* Maps all of the memory, part by part, from @iova on. dma_lock is held. */
-static int map_parts(struct iommu_domain *domain, u64 iova,
-		     const struct memory *memory, int prot, size_t *done)
+/*
+ * The IOMMU core maps a list of whole pages with one flush, of which an IOMMU in caching
+ * mode, as emulated ones are, has to be told each time. So the parts are widened to whole
+ * pages, and keep what they were in their DMA addresses, which have no meaning yet.
+ */
+static void round_out(struct scatterlist *list, int n)
 {
 	struct scatterlist *sg;
-	int i, err;
+	int i;
+
+	for_each_sg(list, sg, n, i) {
+		unsigned int before = offset_in_page(sg->offset);
+
+		sg_dma_address(sg) = sg->offset;
+		sg_dma_len(sg) = sg->length;
+		sg->offset -= before;
+		sg->length = PAGE_ALIGN(before + sg->length);
+	}
+}
+
+static void undo_round_out(struct scatterlist *list, int n)
+{
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sg(list, sg, n, i) {
+		sg->offset = sg_dma_address(sg);
+		sg->length = sg_dma_len(sg);
+	}
+}
+
+/* Maps all of the memory from @iova on. dma_lock is held. */
+static int map_memory(struct iommu_domain *domain, u64 iova, const struct memory *memory,
+		      size_t length, int prot)
+{
+	ssize_t mapped;
 
 	if (!memory->list)
-		return map_part(domain, iova, memory->phys & PAGE_MASK,
-				pages_of(memory->phys, memory->size), prot,
-				done);
-	for_each_sg(memory->list, sg, memory->n, i) {
-		err = map_part(domain, iova + *done, sg_phys(sg) & PAGE_MASK,
-			       pages_of(sg_phys(sg), sg->length), prot, done);
-		if (err)
-			return err;
-	}
-	return 0;
+		return dlend_iommu_map(domain, iova, memory->phys & PAGE_MASK, length, prot,
+				       GFP_ATOMIC);
+	round_out(memory->list, memory->n);
+	mapped = dlend_iommu_map_sg(domain, iova, memory->list, memory->n, prot);
+	undo_round_out(memory->list, memory->n);
+	if (mapped == (ssize_t)length)
+		return 0;
+	if (mapped > 0)
+		iommu_unmap(domain, iova, mapped);
+	return mapped < 0 ? mapped : -EIO;
 }
 
 /*
@@ -393,15 +368,27 @@ static int map_parts(struct iommu_domain *domain, u64 iova,
  * if it gets an address that leads nowhere, a device that is still told of it is blamed by
  * the IOMMU. dma_lock is held.
  */
-static int map_sink(struct borrower_loan *loan, u64 iova, size_t length, int prot,
-		    size_t *done)
+static int map_sink(struct borrower_loan *loan, u64 iova, size_t length, int prot)
 {
-	int err = 0;
+	size_t done;
+	int err;
 
-	while (*done < length && !err)
-		err = map_part(loan->domain, iova + *done, virt_to_phys(loan->sink),
-			       PAGE_SIZE, prot, done);
-	return err;
+	for (done = 0; done < length; done += PAGE_SIZE) {
+		err = dlend_iommu_map(loan->domain, iova + done, virt_to_phys(loan->sink),
+				      PAGE_SIZE, prot, GFP_ATOMIC);
+		if (!err)
+			continue;
+		if (done)
+			iommu_unmap(loan->domain, iova, done);
+		return err;
+	}
+	return 0;
+}
+
+/* dma_lock is held. */
+static unsigned int page_of(struct borrower_loan *loan, u64 iova)
+{
+	return (iova - loan->dma_start) >> PAGE_SHIFT;
 }
 
 /* Maps the memory, @length bytes in whole pages, at @iova, which the caller has taken. */
@@ -410,20 +397,14 @@ static int map_at(struct borrower_loan *loan, u64 iova, const struct memory *mem
 {
 	unsigned long flags;
 	int err = -ENODEV;
-	size_t done = 0;
 
 	spin_lock_irqsave(&loan->dma_lock, flags);
-	if (loan->domain) {
+	if (loan->domain)
 		err = loan->dead ?
-			      map_sink(loan, iova, length, prot, &done) :
-			      map_parts(loan->domain, iova, memory, prot, &done);
-		if (!err && loan->domain->ops->iotlb_sync_map)
-			loan->domain->ops->iotlb_sync_map(loan->domain, iova,
-							  length);
-		else if (err && done)
-			iommu_unmap(loan->domain, iova, done);
-	}
+			      map_sink(loan, iova, length, prot) :
+			      map_memory(loan->domain, iova, memory, length, prot);
 	if (!err) {
+		bitmap_set(loan->dma_pages, page_of(loan, iova), length >> PAGE_SHIFT);
 		loan->dma_mapped += length;
 		atomic64_add(length, &borrower_counts.mapped);
 	}
@@ -579,18 +560,25 @@ static int dlend_get_sgtable(struct device *dev, struct sg_table *table,
 	return err;
 }
 
-static dma_addr_t dlend_map_page(struct device *dev, struct page *page,
-				 unsigned long offset, size_t size,
+/* Memory of this node, or a BAR of another device */
+static dma_addr_t dlend_map_phys(struct device *dev, phys_addr_t phys, size_t size,
 				 enum dma_data_direction dir, unsigned long attrs)
 {
-	return map_for(dev, page_to_phys(page) + offset, size, dir, dma_get_mask(dev));
+	if (attrs & DMA_ATTR_MMIO)
+		return borrower_p2p_map(dev, phys, size, dir, attrs);
+	return map_for(dev, phys, size, dir, dma_get_mask(dev));
 }
 
-static void dlend_unmap_page(struct device *dev, dma_addr_t addr, size_t size,
+static void dlend_unmap_phys(struct device *dev, dma_addr_t addr, size_t size,
 			     enum dma_data_direction dir, unsigned long attrs)
 {
-	unmap_for(dev, addr, size);
+	if (attrs & DMA_ATTR_MMIO)
+		borrower_p2p_unmap(dev, addr, size, dir, attrs);
+	else
+		unmap_for(dev, addr, size);
 }
+
+DLEND_DEFINE_MAPS(dlend)
 
 /* The parts of a list are adjacent in the window, so one flush takes them all. */
 static int map_list(struct borrower_loan *loan, struct scatterlist *list, int n,
@@ -714,12 +702,9 @@ static const struct dma_map_ops borrower_dma_ops = {
 	.free_pages = dlend_free_pages,
 	.mmap = dlend_mmap,
 	.get_sgtable = dlend_get_sgtable,
-	.map_page = dlend_map_page,
-	.unmap_page = dlend_unmap_page,
+	DLEND_MAPS(dlend),
 	.map_sg = dlend_map_sg,
 	.unmap_sg = dlend_unmap_sg,
-	.map_resource = borrower_p2p_map,
-	.unmap_resource = borrower_p2p_unmap,
 	.dma_supported = dlend_dma_supported,
 	.get_required_mask = dlend_get_required_mask,
 	.max_mapping_size = dlend_max_mapping_size,
@@ -748,19 +733,21 @@ int borrower_dma_map_list(struct borrower_loan *loan, u64 start, struct scatterl
 	return map_at(loan, start, &memory, length, IOMMU_READ | IOMMU_WRITE);
 }
 
-bool borrower_dma_unmap(struct borrower_loan *loan, u64 start, size_t length)
+void borrower_dma_unmap(struct borrower_loan *loan, u64 start, size_t length)
 {
 	unsigned long flags;
-	bool mapped;
+
+	if (WARN_ON_ONCE(start < loan->dma_start || length > loan->dma_size ||
+			 start - loan->dma_start > loan->dma_size - length))
+		return;
 
 	spin_lock_irqsave(&loan->dma_lock, flags);
-	mapped = loan->domain;
-	if (mapped) {
+	if (loan->domain) {
 		iommu_unmap(loan->domain, start, length);
+		bitmap_clear(loan->dma_pages, page_of(loan, start), length >> PAGE_SHIFT);
 		loan->dma_mapped -= length;
 		atomic64_sub(length, &borrower_counts.mapped);
 	}
 	spin_unlock_irqrestore(&loan->dma_lock, flags);
 	atomic64_sub(length, &loan->dma_used);
-	return mapped;
 }

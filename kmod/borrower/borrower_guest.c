@@ -36,7 +36,6 @@ static int guest_map(struct borrower_loan *loan, u64 addr, struct page **pages, 
 {
 	size_t length = (size_t)n << PAGE_SHIFT;
 	struct sg_table table;
-	struct iova *iova;
 	u64 start;
 	int err;
 
@@ -48,12 +47,7 @@ static int guest_map(struct borrower_loan *loan, u64 addr, struct page **pages, 
 	if (err)
 		return err;
 	start = loan->dma_start + addr;
-	/* The purge finds what is mapped by these entries. */
-	iova = reserve_iova(&loan->iova, start >> PAGE_SHIFT, (start >> PAGE_SHIFT) + n - 1);
-	err = iova ? borrower_dma_map_list(loan, start, table.sgl, table.orig_nents, length) :
-		     -ENOMEM;
-	if (err && iova)
-		__free_iova(&loan->iova, iova);
+	err = borrower_dma_map_list(loan, start, table.sgl, table.orig_nents, length);
 	sg_free_table(&table);
 	return err;
 }
@@ -76,11 +70,7 @@ EXPORT_SYMBOL_GPL(dlend_guest_map);
 
 static void guest_unmap(struct borrower_loan *loan, u64 addr, unsigned int n)
 {
-	u64 start = loan->dma_start + addr;
-
-	/* Without a domain the entry stays for the purge, which goes through all. */
-	if (borrower_dma_unmap(loan, start, (size_t)n << PAGE_SHIFT))
-		free_iova(&loan->iova, start >> PAGE_SHIFT);
+	borrower_dma_unmap(loan, loan->dma_start + addr, (size_t)n << PAGE_SHIFT);
 }
 
 void dlend_guest_unmap(struct pci_dev *pdev, u64 addr, unsigned int n)

@@ -14,6 +14,9 @@
 #include <linux/log2.h>
 #include <linux/msi.h>
 #include <linux/sizes.h>
+#ifdef DLEND_MSI_PARENT
+#include <linux/irqchip/irq-msi-lib.h>
+#endif
 #include <asm/msi.h>
 #include <asm/smp.h>
 
@@ -29,7 +32,7 @@
  * 5.1.3). The kernel gives out the lowest free number, and each interrupt has one, so
  * twice as many as there can be interrupts leaves room for gaps and for new devices.
  * All 32,768 numbers would be 1 MiB, which takes a direct window of an adapter that has
- * two. msi_init() refuses a number that is not in the window.
+ * two. is_in_window() refuses a number that is not in the window.
  *
  * Without remapping, bits 19:12 have the APIC ID of a CPU.
  */
@@ -39,7 +42,7 @@ static u64 window_size(struct borrower_loan *loan)
 	u64 size;
 
 	if (dlend_msi_parent(loan->requester) != x86_vector_domain) {
-		size = max_t(u64, 2ULL * nr_irqs, REMAPPED_MIN) * REMAPPED_BYTES;
+		size = max_t(u64, 2ULL * dlend_nr_irqs(), REMAPPED_MIN) * REMAPPED_BYTES;
 	} else {
 		/* A CPU that could be plugged in later has no APIC ID yet. */
 		for_each_possible_cpu(cpu)
@@ -99,6 +102,101 @@ static void compose(struct irq_data *data, struct msi_msg *msg)
 	msg->address_lo = lower_32_bits(address);
 }
 
+/* Refuses an interrupt whose messages would not go through the window. */
+static bool is_in_window(struct borrower_loan *loan, struct irq_domain *parent,
+			 unsigned int virq)
+{
+	struct msi_msg msg;
+	u64 offset = compose_parent(irq_domain_get_irq_data(parent, virq), &msg);
+
+	if (offset < loan->msi_size)
+		return true;
+	pr_err_ratelimited("dl_borrower: device %x: an interrupt with MSI address %#llx is refused: the MSI window has %llu KiB\n",
+			   loan->fdid, offset + INTERRUPTS_START,
+			   loan->msi_size / SZ_1K);
+	return false;
+}
+
+/*
+ * A function's interrupts have a domain that composes as compose() does. Its parent is the
+ * domain of the vectors or of the remapping. Older kernels have one such domain for the
+ * functions of a bus, newer ones make one for each function on top of ours.
+ */
+#ifdef DLEND_MSI_PARENT
+static struct irq_chip msi_chip = {
+	.name = "DL-MSI",
+	.irq_ack = irq_chip_ack_parent,
+	.irq_retrigger = irq_chip_retrigger_hierarchy,
+	.irq_set_affinity = irq_chip_set_affinity_parent,
+	.irq_compose_msi_msg = compose,
+	.flags = IRQCHIP_SKIP_SET_WAKE | IRQCHIP_AFFINITY_PRE_STARTUP,
+};
+
+static int msi_alloc(struct irq_domain *domain, unsigned int virq, unsigned int n,
+		     void *data)
+{
+	struct borrower_loan *loan = domain->host_data;
+	msi_alloc_info_t *arg = data;
+	struct msi_desc *desc = arg->desc;
+	unsigned int i;
+	int err;
+
+	arg->type = X86_IRQ_ALLOC_TYPE_PCI_MSIX;
+	arg->desc = &loan->msi_proxy;
+	err = irq_domain_alloc_irqs_parent(domain, virq, n, arg);
+	arg->desc = desc;
+	if (err)
+		return err;
+	for (i = 0; i < n; i++) {
+		if (!is_in_window(loan, domain->parent, virq + i)) {
+			irq_domain_free_irqs_parent(domain, virq, n);
+			return -ENOSPC;
+		}
+		irq_domain_set_hwirq_and_chip(domain, virq + i, desc->msi_index + i,
+					      &msi_chip, loan);
+	}
+	return 0;
+}
+
+static const struct irq_domain_ops msi_domain_ops = {
+	.alloc = msi_alloc,
+	.free = irq_domain_free_irqs_parent,
+};
+
+static bool msi_init_info(struct device *dev, struct irq_domain *domain,
+			  struct irq_domain *real_parent, struct msi_domain_info *info)
+{
+	if (info->bus_token != DOMAIN_BUS_PCI_DEVICE_MSIX ||
+	    !msi_lib_init_dev_msi_info(dev, domain, real_parent, info))
+		return false;
+	info->handler = handle_edge_irq;
+	info->handler_name = "edge";
+	return true;
+}
+
+static const struct msi_parent_ops msi_parent_ops = {
+	.supported_flags = MSI_GENERIC_FLAGS_MASK | MSI_FLAG_PCI_MSIX,
+	.required_flags = MSI_FLAG_USE_DEF_DOM_OPS | MSI_FLAG_USE_DEF_CHIP_OPS,
+	.chip_flags = MSI_CHIP_FLAG_SET_ACK,
+	.bus_select_token = DOMAIN_BUS_VMD_MSI,
+	.bus_select_mask = MATCH_PCI_MSI,
+	.prefix = "DL-",
+	.init_dev_msi_info = msi_init_info,
+};
+
+static struct irq_domain *create_domain(struct borrower_loan *loan,
+					struct irq_domain *parent)
+{
+	struct irq_domain_info info = {
+		.fwnode = loan->msi_fwnode,
+		.ops = &msi_domain_ops,
+		.parent = parent,
+		.host_data = loan,
+	};
+
+	return msi_create_parent_irq_domain(&info, &msi_parent_ops);
+}
+#else
 static struct irq_chip msi_chip = {
 	.name = "DL-MSI",
 	.irq_mask = pci_msi_mask_irq,
@@ -121,21 +219,13 @@ static void set_desc(msi_alloc_info_t *arg, struct msi_desc *desc)
 	borrower_loan_exit(idx);
 }
 
-/* Refuses an interrupt whose messages would not go through the window. */
 static int msi_init(struct irq_domain *domain, struct msi_domain_info *info,
 		    unsigned int virq, irq_hw_number_t hwirq, msi_alloc_info_t *arg)
 {
 	struct borrower_loan *loan = info->chip_data;
-	struct msi_msg msg;
-	u64 offset;
 
-	offset = compose_parent(irq_domain_get_irq_data(domain->parent, virq), &msg);
-	if (offset >= loan->msi_size) {
-		pr_err_ratelimited("dl_borrower: device %x: an interrupt with MSI address %#llx is refused: the MSI window has %llu KiB\n",
-				   loan->fdid, offset + INTERRUPTS_START,
-				   loan->msi_size / SZ_1K);
+	if (!is_in_window(loan, domain->parent, virq))
 		return -ENOSPC;
-	}
 	irq_domain_set_info(domain, virq, hwirq, info->chip, loan, info->handler, NULL,
 			    info->handler_name);
 	return 0;
@@ -147,13 +237,9 @@ static struct msi_domain_ops msi_ops = {
 	.set_desc = set_desc,
 };
 
-int borrower_msi_start(struct borrower_loan *loan)
+static struct irq_domain *create_domain(struct borrower_loan *loan,
+					struct irq_domain *parent)
 {
-	struct irq_domain *parent = dlend_msi_parent(loan->requester);
-
-	if (!parent)
-		return -ENODEV;
-	loan->msi_proxy.dev = loan->requester;
 	loan->msi_info = (struct msi_domain_info) {
 		.flags = MSI_FLAG_USE_DEF_DOM_OPS | MSI_FLAG_USE_DEF_CHIP_OPS |
 			 MSI_FLAG_PCI_MSIX,
@@ -163,12 +249,22 @@ int borrower_msi_start(struct borrower_loan *loan)
 		.handler = handle_edge_irq,
 		.handler_name = "edge",
 	};
+	return pci_msi_create_irq_domain(loan->msi_fwnode, &loan->msi_info, parent);
+}
+#endif
+
+int borrower_msi_start(struct borrower_loan *loan)
+{
+	struct irq_domain *parent = dlend_msi_parent(loan->requester);
+
+	if (!parent)
+		return -ENODEV;
+	loan->msi_proxy.dev = loan->requester;
 	loan->msi_fwnode = irq_domain_alloc_named_id_fwnode("DL-MSI",
 							    loan->fdid);
 	if (!loan->msi_fwnode)
 		return -ENOMEM;
-	loan->msi_domain = pci_msi_create_irq_domain(loan->msi_fwnode,
-						     &loan->msi_info, parent);
+	loan->msi_domain = create_domain(loan, parent);
 	if (!loan->msi_domain) {
 		irq_domain_free_fwnode(loan->msi_fwnode);
 		loan->msi_fwnode = NULL;

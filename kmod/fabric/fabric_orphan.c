@@ -40,24 +40,18 @@ static struct page *orphan_alloc_pages(struct device *dev, size_t size, dma_addr
 	return NULL;
 }
 
-static dma_addr_t orphan_map_page(struct device *dev, struct page *page,
-				  unsigned long offset, size_t size,
+static dma_addr_t orphan_map_phys(struct device *dev, phys_addr_t phys, size_t size,
 				  enum dma_data_direction dir, unsigned long attrs)
 {
 	return DMA_MAPPING_ERROR;
 }
 
-static dma_addr_t orphan_map_resource(struct device *dev, phys_addr_t phys, size_t size,
-				      enum dma_data_direction dir, unsigned long attrs)
+static void orphan_unmap_phys(struct device *dev, dma_addr_t addr, size_t size,
+			      enum dma_data_direction dir, unsigned long attrs)
 {
-	return DMA_MAPPING_ERROR;
 }
 
-/* Of a page, and of a resource. */
-static void orphan_unmap(struct device *dev, dma_addr_t addr, size_t size,
-			 enum dma_data_direction dir, unsigned long attrs)
-{
-}
+DLEND_DEFINE_MAPS(orphan)
 
 static int orphan_map_sg(struct device *dev, struct scatterlist *list, int n,
 			 enum dma_data_direction dir, unsigned long attrs)
@@ -79,12 +73,9 @@ static const struct dma_map_ops orphan_ops = {
 	.free = orphan_free,
 	.DLEND_ALLOC_PAGES_OP = orphan_alloc_pages,
 	.free_pages = orphan_free_pages,
-	.map_page = orphan_map_page,
-	.unmap_page = orphan_unmap,
+	DLEND_MAPS(orphan),
 	.map_sg = orphan_map_sg,
 	.unmap_sg = orphan_unmap_sg,
-	.map_resource = orphan_map_resource,
-	.unmap_resource = orphan_unmap,
 };
 
 /* dlend_orphans_done() waits until a thread that was stopped before the return has gone on. */

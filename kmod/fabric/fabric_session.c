@@ -11,6 +11,7 @@
 #include <linux/module.h>
 #include <linux/random.h>
 
+#include "compat.h"
 #include "fabric.h"
 
 static unsigned int beat_ms = 100;
@@ -47,7 +48,7 @@ int dlend_session_init(void)
 
 static void beat(struct timer_list *timer)
 {
-	struct dlend_peer *peer = from_timer(peer, timer, session.beat);
+	struct dlend_peer *peer = timer_container_of(peer, timer, session.beat);
 	struct dlend_session *session = &peer->session;
 	struct dlend_area __iomem *far_area;
 	u32 far;
@@ -120,7 +121,7 @@ static void session_end(struct dlend_peer *peer)
 	/* Tell the peer at once, if it is still there. */
 	hello_end(peer);
 	peer->backend->ring(peer);
-	del_timer_sync(&peer->session.beat);
+	timer_delete_sync(&peer->session.beat);
 	wait_event(peer->wait, !atomic_read(&peer->users));
 	dlend_mailbox_stop(peer);
 	dlend_peer_tell_down(peer);

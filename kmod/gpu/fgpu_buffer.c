@@ -13,6 +13,7 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "fgpu_driver.h"
 
 /* Exports */
@@ -162,7 +163,7 @@ void fgpu_buffers_revoke(struct fgpu *gpu)
 	list_for_each_entry(export, &gpu->exports, node) {
 		dma_resv_lock(export->dmabuf->resv, NULL);
 		export->revoked = true;
-		dma_buf_move_notify(export->dmabuf);
+		dma_buf_invalidate_mappings(export->dmabuf);
 		dma_resv_unlock(export->dmabuf->resv);
 	}
 	mutex_unlock(&gpu->lists_lock);
@@ -188,7 +189,7 @@ static void fgpu_import_moved(struct dma_buf_attachment *attach)
 
 static const struct dma_buf_attach_ops fgpu_import_ops = {
 	.allow_peer2peer = true,
-	.move_notify = fgpu_import_moved,
+	.invalidate_mappings = fgpu_import_moved,
 };
 
 static void fgpu_import_free(struct fgpu_imported *imported)
@@ -307,4 +308,4 @@ void fgpu_buffer_end(struct fgpu_imported *imported)
 	dma_resv_unlock(imported->attach->dmabuf->resv);
 }
 
-MODULE_IMPORT_NS(DMA_BUF);
+DLEND_IMPORT_NS(DMA_BUF);

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Differences between the kernels that these modules are built for, 6.1 and 6.12. All
- * of them are here: no other file asks for a version.
+ * Differences between the kernels that these modules are built for: 6.1, 6.12 and 7.3. All
+ * of them are here: no other file asks for a version. Where stable updates or
+ * distributions differ, Kbuild looks into the kernel's headers, and defines DLEND_*.
  */
 #ifndef COMPAT_H
 #define COMPAT_H
 
 #include <linux/aer.h>
+#include <linux/dma-buf.h>
 #include <linux/dma-map-ops.h>
 #include <linux/iommu.h>
+#include <linux/irq.h>
 #include <linux/irqdomain.h>
 #include <linux/msi.h>
 #include <linux/pci.h>
 #include <linux/slab.h>
+#include <linux/timer.h>
 #include <linux/version.h>
 #include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/vfio.h>
+
+/* Before, the functions were in headers that all include. */
+#if __has_include(<linux/hex.h>)
+#include <linux/hex.h>
+#endif
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #include <linux/unaligned.h>
@@ -69,6 +78,148 @@ static inline int dlend_iommu_map(struct iommu_domain *domain, unsigned long iov
 	return iommu_map_atomic(domain, iova, phys, size, prot);
 #endif
 }
+
+/**
+ * dlend_iommu_map_sg() - iommu_map_sg() where the caller must not sleep
+ * @domain: of the device
+ * @iova: first address of the device
+ * @list: of whole pages
+ * @n: its length
+ * @prot: IOMMU_READ and others
+ *
+ * Return: the bytes that are mapped, or a negative error and nothing is.
+ */
+static inline ssize_t dlend_iommu_map_sg(struct iommu_domain *domain, unsigned long iova,
+					 struct scatterlist *list, unsigned int n, int prot)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
+	return iommu_map_sg(domain, iova, list, n, prot, GFP_ATOMIC);
+#else
+	/* The core has this function, but does not export it. */
+	struct scatterlist *sg;
+	size_t done = 0, part;
+	unsigned int i;
+	int err = 0;
+
+	for_each_sg(list, sg, n, i) {
+		for (part = 0; part < sg->length && !err;) {
+			size_t mapped = 0;
+
+			err = domain->ops->map_pages(domain, iova + done,
+						     sg_phys(sg) + part, PAGE_SIZE,
+						     (sg->length - part) >> PAGE_SHIFT,
+						     prot, GFP_ATOMIC, &mapped);
+			err = err ?: mapped ? 0 : -EIO;
+			part += mapped;
+			done += mapped;
+		}
+		if (err)
+			break;
+	}
+	if (!err && domain->ops->iotlb_sync_map)
+		domain->ops->iotlb_sync_map(domain, iova, done);
+	if (err && done)
+		iommu_unmap(domain, iova, done);
+	return err ?: (ssize_t)done;
+#endif
+}
+
+/**
+ * dlend_iommu_domain() - a domain without mappings
+ * @dev: a function that will be attached to it
+ *
+ * Since 6.11 a domain is made for a device, before for a bus.
+ *
+ * Return: the domain, or NULL.
+ */
+static inline struct iommu_domain *dlend_iommu_domain(struct device *dev)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+	struct iommu_domain *domain = iommu_paging_domain_alloc(dev);
+
+	return IS_ERR(domain) ? NULL : domain;
+#else
+	return iommu_domain_alloc(dev->bus);
+#endif
+}
+
+/*
+ * Since 6.19 struct dma_map_ops has one pair of operations for memory and for BARs of other
+ * devices, and an attribute tells which. Before, it has a pair for each, which
+ * DLEND_DEFINE_MAPS() makes of NAME_map_phys() and NAME_unmap_phys().
+ */
+#ifdef DLEND_MAP_PHYS
+#define DLEND_DEFINE_MAPS(name)
+#define DLEND_MAPS(name) \
+	.map_phys = name##_map_phys, \
+	.unmap_phys = name##_unmap_phys
+#else
+#ifndef DMA_ATTR_MMIO
+#define DMA_ATTR_MMIO BIT(10)
+#endif
+#define DLEND_DEFINE_MAPS(name) \
+static dma_addr_t name##_map_page(struct device *dev, struct page *page, \
+				  unsigned long offset, size_t size, \
+				  enum dma_data_direction dir, unsigned long attrs) \
+{ \
+	return name##_map_phys(dev, page_to_phys(page) + offset, size, dir, attrs); \
+} \
+static dma_addr_t name##_map_resource(struct device *dev, phys_addr_t phys, size_t size, \
+				      enum dma_data_direction dir, unsigned long attrs) \
+{ \
+	return name##_map_phys(dev, phys, size, dir, attrs | DMA_ATTR_MMIO); \
+} \
+static void name##_unmap_resource(struct device *dev, dma_addr_t addr, size_t size, \
+				  enum dma_data_direction dir, unsigned long attrs) \
+{ \
+	name##_unmap_phys(dev, addr, size, dir, attrs | DMA_ATTR_MMIO); \
+}
+#define DLEND_MAPS(name) \
+	.map_page = name##_map_page, \
+	.unmap_page = name##_unmap_phys, \
+	.map_resource = name##_map_resource, \
+	.unmap_resource = name##_unmap_resource
+#endif
+
+/**
+ * dlend_nr_irqs() - how many interrupts there can be
+ *
+ * Return: since 6.13 the result of a function, before a variable.
+ */
+static inline unsigned int dlend_nr_irqs(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	return irq_get_nr_irqs();
+#else
+	return nr_irqs;
+#endif
+}
+
+/* 6.16 renamed the one, and 6.2 the other. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define timer_container_of from_timer
+#endif
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define timer_delete_sync del_timer_sync
+#endif
+
+/* A namespace of symbols is a string since 6.13. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define DLEND_IMPORT_NS(name) MODULE_IMPORT_NS(#name)
+#else
+#define DLEND_IMPORT_NS(name) MODULE_IMPORT_NS(name)
+#endif
+
+/* 7.0 renamed both. */
+#ifndef DLEND_INVALIDATE_MAPPINGS
+#define invalidate_mappings move_notify
+#define dma_buf_invalidate_mappings dma_buf_move_notify
+#endif
+
+/* The flags of a mapping have a type of their own in 7.x. */
+#ifndef EMPTY_VMA_FLAGS
+#define EMPTY_VMA_FLAGS 0
+#endif
 
 /**
  * dlend_interrupts_remapped() - does the IOMMU check the messages of a device?
@@ -169,7 +320,7 @@ static inline void dlend_report_errors(struct pci_dev *pdev, bool report)
 }
 
 /* VFIO asks for these in 6.12, for users of iommufd in place of containers. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0) && IS_ENABLED(CONFIG_IOMMUFD)
 #define DLEND_VFIO_IOMMUFD_OPS \
 	.bind_iommufd = vfio_iommufd_emulated_bind, \
 	.unbind_iommufd = vfio_iommufd_emulated_unbind, \

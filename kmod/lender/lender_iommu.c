@@ -242,7 +242,7 @@ int lender_iommu_open(struct lender_device *d, struct lender_loan *loan,
 	if (!d->group)
 		return 0;
 
-	loan->domain = iommu_domain_alloc(&pci_bus_type);
+	loan->domain = dlend_iommu_domain(&d->pdev->dev);
 	if (!loan->domain)
 		return -ENOMEM;
 	err = iommu_attach_group(loan->domain, d->group);

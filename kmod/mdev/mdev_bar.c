@@ -14,6 +14,7 @@
 #include <linux/shmem_fs.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "mdev.h"
 
 static void find_table(struct mdev_guest *guest, struct pci_dev *pdev)
@@ -42,7 +43,7 @@ static const struct file_operations bar_file_ops = {
 
 static struct file *new_file(void)
 {
-	struct file *file = shmem_file_setup("dl_mdev", 0, 0);
+	struct file *file = shmem_file_setup("dl_mdev", 0, EMPTY_VMA_FLAGS);
 
 	if (IS_ERR(file))
 		return NULL;
