@@ -165,9 +165,9 @@ static void nothing(CPUState *cpu, run_on_cpu_data data)
 
 /*
  * At a breakpoint the CPU stops by itself, and the machine counts as running
- * until the main loop has come round. QEMU takes it for idle meanwhile, and would
- * move the clock to the next timer (icount_start_warp_timer()). A CPU that
- * has work is not idle.
+ * until the main loop has come round. QEMU takes it for idle meanwhile, and
+ * would move the clock to the next timer (icount_start_warp_timer()). A CPU
+ * that has work is not idle.
  */
 static void wait_for_debugger(CPUState *cpu)
 {

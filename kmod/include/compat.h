@@ -22,12 +22,8 @@
 #include <linux/mm.h>
 #include <linux/vfio.h>
 
-/* Before, the functions were in headers that all include. */
-#if __has_include(<linux/hex.h>)
-#include <linux/hex.h>
-#endif
-
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#include <linux/hex.h>
 #include <linux/unaligned.h>
 #else
 #include <asm/unaligned.h>
@@ -164,16 +160,19 @@ static dma_addr_t name##_map_page(struct device *dev, struct page *page, \
 { \
 	return name##_map_phys(dev, page_to_phys(page) + offset, size, dir, attrs); \
 } \
+\
 static dma_addr_t name##_map_resource(struct device *dev, phys_addr_t phys, size_t size, \
 				      enum dma_data_direction dir, unsigned long attrs) \
 { \
 	return name##_map_phys(dev, phys, size, dir, attrs | DMA_ATTR_MMIO); \
 } \
+\
 static void name##_unmap_resource(struct device *dev, dma_addr_t addr, size_t size, \
 				  enum dma_data_direction dir, unsigned long attrs) \
 { \
 	name##_unmap_phys(dev, addr, size, dir, attrs | DMA_ATTR_MMIO); \
 }
+
 #define DLEND_MAPS(name) \
 	.map_page = name##_map_page, \
 	.unmap_page = name##_unmap_phys, \
