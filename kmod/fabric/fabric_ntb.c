@@ -19,6 +19,7 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "compat.h"
 #include "fabric.h"
 
 /* An order to the NTB's driver for a window of the peer. See end_window_set(). */
@@ -205,7 +206,7 @@ static int end_window_set(struct dlend_peer *peer, unsigned int window,
 	order->window = window;
 	order->addr = addr;
 	order->size = size;
-	queue_work(system_unbound_wq, &order->work);
+	queue_work(system_dfl_wq, &order->work);
 	wait_event_timeout(order->wait, atomic_read(&order->state) == ORDER_DONE,
 			   msecs_to_jiffies(dlend_lost_ms));
 	if (atomic_cmpxchg(&order->state, ORDER_RUNS, ORDER_LEFT) == ORDER_RUNS) {

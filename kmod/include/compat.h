@@ -21,6 +21,7 @@
 #include <linux/eventfd.h>
 #include <linux/mm.h>
 #include <linux/vfio.h>
+#include <linux/workqueue.h>
 
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #include <linux/hex.h>
@@ -213,6 +214,12 @@ static inline unsigned int dlend_nr_irqs(void)
 #ifndef DLEND_INVALIDATE_MAPPINGS
 #define invalidate_mappings move_notify
 #define dma_buf_invalidate_mappings dma_buf_move_notify
+#endif
+
+/* Newer kernels warn of the old names of their workqueues. */
+#ifndef DLEND_SYSTEM_DFL_WQ
+#define system_dfl_wq system_unbound_wq
+#define system_percpu_wq system_wq
 #endif
 
 /* The flags of a mapping have a type of their own in 7.x. */

@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "compat.h"
 #include "mdev.h"
 
 #define CHUNK_PAGES (SZ_2M / PAGE_SIZE)
@@ -240,7 +241,7 @@ void mdev_memory_unmapped(struct mdev_guest *guest, u64 addr, u64 size)
 		}
 		if (guest->memory_on && !mdev_is_lost(guest)) {
 			guest->tries = AGAIN_TRIES;
-			mod_delayed_work(system_wq, &guest->again,
+			mod_delayed_work(system_percpu_wq, &guest->again,
 					 msecs_to_jiffies(AGAIN_MS));
 		}
 	}

@@ -257,7 +257,7 @@ static int obey(const char *line)
 	if (!strcmp(when, "go"))
 		go();
 	else if (!strcmp(when, "drop"))
-		queue_work(system_unbound_wq, &drop_work);
+		queue_work(system_dfl_wq, &drop_work);
 	else
 		return -EINVAL;
 	return 0;
