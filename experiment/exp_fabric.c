@@ -267,30 +267,14 @@ static ExpFabric *new_without_links(const TopoDescription *description)
 /* The place where the description names the element with this path. */
 static TopoPlace place_of(const TopoDescription *description, const char *path)
 {
-    const TopoPlace file = {description->file, 0, 0};
+    const TopoHost *host = topo_find_host(description, path);
+    const TopoSwitch *sw = topo_find_switch(description, path);
+    const TopoDevice *device = topo_find_device(description, path);
 
-    for (unsigned i = 0; i < description->hosts->len; i++) {
-        const TopoHost *host = description->hosts->pdata[i];
-
-        if (strcmp(host->name, path) == 0) {
-            return host->place;
-        }
-        for (unsigned j = 0; j < host->switches->len; j++) {
-            const TopoSwitch *sw = host->switches->pdata[j];
-
-            if (strcmp(sw->path, path) == 0) {
-                return sw->place;
-            }
-        }
-        for (unsigned j = 0; j < host->devices->len; j++) {
-            const TopoDevice *device = host->devices->pdata[j];
-
-            if (strcmp(device->path, path) == 0) {
-                return device->place;
-            }
-        }
-    }
-    return file;
+    return host     ? host->place
+           : sw     ? sw->place
+           : device ? device->place
+                    : (TopoPlace){description->file, 0, 0};
 }
 
 typedef struct {

@@ -39,6 +39,14 @@
 #endif
 
 /*
+ * Otherwise the length of a part of a list is also its length for the device, and cannot be
+ * kept there while the IOMMU maps whole pages.
+ */
+#if !IS_ENABLED(CONFIG_NEED_SG_DMA_LENGTH)
+#error "the kernel needs CONFIG_NEED_SG_DMA_LENGTH, as all kernels for x86 have it"
+#endif
+
+/*
  * There a spinlock sleeps, but accesses to configuration space and DMA mappings come with
  * raw spinlocks held and interrupts off.
  */

@@ -107,7 +107,7 @@ START_TEST(a_call_reaches_the_replacement)
     function(4);
     ck_assert_int_eq(replaced_by, 4);
     ck_assert_int_eq(memcmp(code, endbr64, sizeof(endbr64)) == 0, _i == 1);
-    /* What is replaced is not replaced again. */
+    /* A function is replaced once. */
     ck_assert_ptr_nonnull(timed_code_refusal(code, at + sizeof(body)));
     munmap(code, page);
 }
