@@ -193,7 +193,11 @@ static int make_list(unsigned nr, size_t size, uint8_t *arg, uint8_t *entries)
 
     list.entries = (uintptr_t)entries;
     list.entry_size = entry + (one_in(3) ? below(200) : 0);
+    /* The rest of the page behind @entries, and the next, hold so many. */
     list.room = below(20);
+    if (list.room > page_size / list.entry_size) {
+        list.room = page_size / list.entry_size;
+    }
     if (one_in(4)) {
         list.entry_size = one_in(2) ? below(entry) : 4097 + random32() / 2;
         wanted = EINVAL;
