@@ -344,6 +344,14 @@ static inline void dlend_report_errors(struct pci_dev *pdev, bool report)
 #define DLEND_VFIO_IOMMUFD_OPS
 #endif
 
+/* Since 6.19 the size of a region is an operation of its own, and no request that a driver
+ * sees. */
+#ifdef DLEND_REGION_INFO_CAPS
+#define DLEND_VFIO_REGION_OP(fn) .get_region_info_caps = (fn),
+#else
+#define DLEND_VFIO_REGION_OP(fn)
+#endif
+
 /**
  * dlend_vfio_free() - the end of the release operation of a device of VFIO
  * @vdev: the device

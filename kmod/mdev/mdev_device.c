@@ -185,23 +185,40 @@ static long get_info(unsigned long arg)
 	return copy_to_user((void __user *)arg, &info, min) ? -EFAULT : 0;
 }
 
+/* Fills in @info of region info->index, with no capabilities. */
+static int region_info(struct vfio_device *vdev, struct vfio_region_info *info,
+		       struct vfio_info_cap *caps)
+{
+	struct mdev_guest *guest = to_guest(vdev);
+	u32 index = info->index;
+
+	if (index >= VFIO_PCI_NUM_REGIONS)
+		return -EINVAL;
+	index = array_index_nospec(index, VFIO_PCI_NUM_REGIONS);
+	info->offset = (u64)index << MDEV_OFFSET_SHIFT;
+	info->size = region_size(guest, index);
+	info->cap_offset = 0;
+	info->flags = info->size ? VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE : 0;
+	/* The user leaves the page of the MSI-X table out by itself. */
+	if (index < PCI_STD_NUM_BARS && info->size >= PAGE_SIZE)
+		info->flags |= VFIO_REGION_INFO_FLAG_MMAP;
+	return 0;
+}
+
+/* The same as a request, on kernels whose VFIO has no operation for it. */
 static long get_region(struct mdev_guest *guest, unsigned long arg)
 {
 	size_t min = offsetofend(struct vfio_region_info, offset);
 	struct vfio_region_info info;
+	int err;
 
 	if (copy_from_user(&info, (void __user *)arg, min))
 		return -EFAULT;
-	if (info.argsz < min || info.index >= VFIO_PCI_NUM_REGIONS)
+	if (info.argsz < min)
 		return -EINVAL;
-	info.index = array_index_nospec(info.index, VFIO_PCI_NUM_REGIONS);
-	info.offset = (u64)info.index << MDEV_OFFSET_SHIFT;
-	info.size = region_size(guest, info.index);
-	info.cap_offset = 0;
-	info.flags = info.size ? VFIO_REGION_INFO_FLAG_READ | VFIO_REGION_INFO_FLAG_WRITE : 0;
-	/* The user leaves the page of the MSI-X table out by itself. */
-	if (info.index < PCI_STD_NUM_BARS && info.size >= PAGE_SIZE)
-		info.flags |= VFIO_REGION_INFO_FLAG_MMAP;
+	err = region_info(&guest->vdev, &info, NULL);
+	if (err)
+		return err;
 	return copy_to_user((void __user *)arg, &info, min) ? -EFAULT : 0;
 }
 
@@ -305,6 +322,7 @@ static const struct vfio_device_ops device_ops = {
 	.ioctl = control,
 	.mmap = mmap_region_of,
 	.dma_unmap = dma_unmap,
+	DLEND_VFIO_REGION_OP(region_info)
 	DLEND_VFIO_IOMMUFD_OPS
 };
 
