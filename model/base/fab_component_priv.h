@@ -12,7 +12,8 @@ typedef struct FabObserveOps FabObserveOps; /* fab_observe_priv.h */
 typedef struct FabComponentOps {
     /* A TLP has come in at @ingress, and the latency of the component is over.
      * Takes ownership. The TLP keeps its place in the receive buffer until it
-     * is sent on, discarded or consumed. */
+     * is sent on, discarded or consumed. @ingress is a port of the component,
+     * or of another partition of its chip that hands the TLP over. */
     void (*receive)(FabComponent *component, FabPort *ingress, FabTlp *tlp);
     /* Prepares the run, after ports are connected and ranks and addresses are
      * known. */

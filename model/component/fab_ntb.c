@@ -9,7 +9,7 @@
 #define HOST   0
 #define NO_TAG UINT16_MAX
 
-/* The way by which a TLP in the buffer of @port comes. */
+/* The way by which a TLP in the buffer of @port, a port of the chip, comes. */
 static inline unsigned way_of(const FabNtb *ntb, const FabPort *port)
 {
     return G_LIKELY(port->owner == &ntb->component)
@@ -18,7 +18,11 @@ static inline unsigned way_of(const FabNtb *ntb, const FabPort *port)
                      ((const FabNtb *)port->owner)->number;
 }
 
-static void from_afar(FabNtb *ntb, FabTlp *tlp);
+/* The partition behind @way, which is no port of the adapter. */
+static FabComponent *partition(const FabNtb *ntb, unsigned way)
+{
+    return ntb->chip->pdata[way - ntb->component.port_count];
+}
 
 /* Sends @tlp by @way. */
 static inline void way_send(FabNtb *ntb, unsigned way, FabTlp *tlp)
@@ -27,7 +31,9 @@ static inline void way_send(FabNtb *ntb, unsigned way, FabTlp *tlp)
         fab_port_forward(ntb->component.ports[way], way_of(ntb, tlp->ingress),
                          tlp);
     } else {
-        from_afar(ntb->chip->pdata[way - ntb->component.port_count], tlp);
+        FabComponent *other = partition(ntb, way);
+
+        other->ops->receive(other, tlp->ingress, tlp);
     }
 }
 
@@ -308,7 +314,7 @@ static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
 {
     FabNtb *ntb = (FabNtb *)component;
 
-    if (ingress->index != HOST) {
+    if (way_of(ntb, ingress) != HOST) {
         from_afar(ntb, tlp);
     } else if (fab_tlp_is_completion(tlp)) {
         receive_completion(ntb, tlp);
@@ -338,10 +344,10 @@ static bool chip_realize(FabNtb *ntb, GError **error)
     for (unsigned i = 0; i < component->port_count; i++) {
         fab_port_set_sources(component->ports[i], sources);
         for (unsigned j = 0; j < ntb->chip->len; j++) {
-            const FabNtb *other = ntb->chip->pdata[j];
+            const FabComponent *other = ntb->chip->pdata[j];
 
             fab_port_set_weight(component->ports[i], component->port_count + j,
-                                other->component.ports[HOST]);
+                                other->ports[HOST]);
         }
     }
     return true;
@@ -421,28 +427,39 @@ static void ntb_resources(const FabComponent *component, FabResourceFn fn,
        });
 }
 
+/* What blocks the TLPs that another partition has handed over. */
+static bool blockers_of_partition(const FabNtb *ntb, const FabPort *ingress,
+                                  FabClass cls, FabBlockerFn fn, void *data)
+{
+    const FabPort *egress = ntb->component.ports[HOST];
+
+    return egress->sources[way_of(ntb, ingress)].queue[cls].head &&
+           fn(data, &(FabBlocker){.egress = egress});
+}
+
 static bool ntb_blockers(const FabComponent *component, const FabPort *ingress,
                          FabClass cls, FabBlockerFn fn, void *data)
 {
     const FabNtb *ntb = (const FabNtb *)component;
+    bool is_own = ingress->owner == component;
 
-    if (cls == FAB_CLASS_NP && ingress->index != HOST && ntb->tag_wait.head) {
-        return fn(data, &(FabBlocker){.resource = FAB_RESOURCE_NTB_TAGS});
+    if (cls == FAB_CLASS_NP && way_of(ntb, ingress) != HOST &&
+        ntb->tag_wait.head) {
+        bool is_enough =
+            fn(data, &(FabBlocker){.resource = FAB_RESOURCE_NTB_TAGS});
+
+        if (is_own || is_enough) {
+            return is_enough;
+        }
+    }
+    if (!is_own) {
+        return blockers_of_partition(ntb, ingress, cls, fn, data);
     }
     for (unsigned i = 0; ntb->chip && i < ntb->chip->len; i++) {
-        const FabNtb *other = ntb->chip->pdata[i];
-        const FabPort *egress = other->component.ports[HOST];
-        unsigned source = way_of(other, ingress);
+        const FabComponent *other = ntb->chip->pdata[i];
 
-        if (other == ntb) {
-            continue;
-        }
-        if (cls == FAB_CLASS_NP && other->tag_wait.head &&
-            fn(data, &(FabBlocker){.resource = FAB_RESOURCE_NTB_TAGS})) {
-            return true;
-        }
-        if (egress->sources[source].queue[cls].head &&
-            fn(data, &(FabBlocker){.egress = egress})) {
+        if (other != component &&
+            other->ops->observe->blockers(other, ingress, cls, fn, data)) {
             return true;
         }
     }
@@ -537,10 +554,10 @@ void fab_ntb_join(FabNtb *a, FabNtb *b)
     g_assert(a != b && !b->chip);
     if (!a->chip) {
         a->chip = g_ptr_array_new();
-        g_ptr_array_add(a->chip, a);
+        g_ptr_array_add(a->chip, &a->component);
     }
     b->number = a->chip->len;
-    g_ptr_array_add(a->chip, b);
+    g_ptr_array_add(a->chip, &b->component);
     b->chip = g_ptr_array_ref(a->chip);
 }
 
@@ -552,21 +569,16 @@ unsigned fab_ntb_ways(const FabNtb *ntb)
 FabComponent *fab_ntb_far_end(const FabNtb *ntb, unsigned way)
 {
     const FabComponent *own = &ntb->component;
-    FabComponent *far;
+    const FabPort *peer;
 
     g_assert(way >= 1 && way < fab_ntb_ways(ntb));
     if (way >= own->port_count) {
-        FabNtb *other = ntb->chip->pdata[way - own->port_count];
+        FabComponent *other = partition(ntb, way);
 
-        return other == ntb ? NULL : &other->component;
+        return other == own ? NULL : other;
     }
-    if (!own->ports[way]->peer) {
-        return NULL;
-    }
-    far = own->ports[way]->peer->owner;
-    return far->kind == FAB_KIND_NTB && own->ports[way]->peer->index != HOST
-               ? far
-               : NULL;
+    peer = own->ports[way]->peer;
+    return peer && peer->role == FAB_PORT_CABLE ? peer->owner : NULL;
 }
 
 uint32_t fab_ntb_remote_nodes(const FabNtb *ntb)

@@ -11,7 +11,9 @@
  * A way out of the adapter has a number: 0 is the port of its host, the numbers
  * of the cable ports follow, and then those of the other partitions of its
  * chip. A TLP that goes to another partition leaves through the port of that
- * partition's host. Each port has a source for each way that TLPs come from.
+ * partition's host: the adapter hands it to the `receive` of that partition,
+ * and knows nothing else of it but its number. Each port has a source for each
+ * way that TLPs come from.
  */
 
 /* A mapping entry of the window. */
@@ -64,8 +66,8 @@ struct FabNtb {
     FabNtbCounters counters;
 
     FabNtbParams params;
-    GPtrArray *chip; /* of FabNtb: the partitions of its chip, itself included;
-                        NULL: it is the only one */
+    GPtrArray *chip; /* of FabComponent: the partitions of its chip, itself
+                        included, by number; NULL: it is the only one */
     unsigned number; /* of this partition */
     uint32_t used_entries;
     GArray *requesters;         /* of FabNtbRequester */

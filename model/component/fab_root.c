@@ -525,7 +525,7 @@ FabPort *fab_root_add_port(FabRoot *root, const char *name,
 
     g_assert(root->component.port_count + 1 < FAB_SOURCES_MAX);
     port = fab_component_add_port(&root->component, name, params);
-    fab_port_set_role(port, FAB_PORT_DOWNSTREAM, NULL);
+    fab_port_set_role(port, FAB_PORT_ROOT, NULL);
     return port;
 }
 

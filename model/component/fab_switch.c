@@ -308,12 +308,13 @@ FabComponent *fab_switch_new(FabFabric *fabric, const char *name,
     fab_component_init(&sw->component, fabric, &switch_ops, FAB_KIND_SWITCH,
                        name);
     fab_component_add_port(&sw->component, "usp", upstream);
+    fab_port_set_role(sw->component.ports[UPSTREAM], FAB_PORT_UPSTREAM, NULL);
     for (unsigned i = 0; i < downstream; i++) {
         g_autofree char *port = g_strdup_printf("dsp%u", i);
 
         fab_component_add_port(&sw->component, port, params);
         fab_port_set_role(sw->component.ports[i + 1], FAB_PORT_DOWNSTREAM,
-                          sw->component.ports[0]);
+                          sw->component.ports[UPSTREAM]);
     }
     sw->shares = g_new(uint32_t, downstream + 1);
     for (unsigned i = 0; i <= downstream; i++) {
@@ -323,24 +324,29 @@ FabComponent *fab_switch_new(FabFabric *fabric, const char *name,
     return &sw->component;
 }
 
+/* Casts @component, which must be a switch. */
+static FabSwitch *as_switch(FabComponent *component)
+{
+    g_assert(component->ops == &switch_ops);
+    return (FabSwitch *)component;
+}
+
 void fab_switch_set_share(FabComponent *sw, unsigned index, uint32_t share)
 {
-    g_assert(sw->ops == &switch_ops && index < sw->port_count && share > 0);
-    ((FabSwitch *)sw)->shares[index] = share;
+    g_assert(index < sw->port_count && share > 0);
+    as_switch(sw)->shares[index] = share;
 }
 
 void fab_switch_set_direct(FabComponent *sw, FabDirect direct)
 {
-    g_assert(sw->ops == &switch_ops);
-    ((FabSwitch *)sw)->direct = direct;
+    as_switch(sw)->direct = direct;
 }
 
 void fab_switch_join(FabComponent *a, FabComponent *b)
 {
-    FabSwitch *first = (FabSwitch *)a, *second = (FabSwitch *)b;
+    FabSwitch *first = as_switch(a), *second = as_switch(b);
 
-    g_assert(a->ops == &switch_ops && b->ops == &switch_ops && a != b);
-    g_assert(!second->chip);
+    g_assert(a != b && !second->chip);
     if (!first->chip) {
         first->chip = g_ptr_array_new();
         g_ptr_array_add(first->chip, first);

@@ -113,15 +113,10 @@ static Space bar_space(const FabMmioParams *mmio, const FabBar *bar)
     return high ? SPACE_HIGH : SPACE_LOW;
 }
 
-static bool is_upstream_port(const FabPort *port)
-{
-    return port->owner->kind == FAB_KIND_SWITCH && port->index == 0;
-}
-
 /* Returns whether the configuration space of @fn holds its component's BARs. */
 static bool fn_has_bars(const Fn *fn)
 {
-    return !fn->bridge || is_upstream_port(fn->bridge);
+    return !fn->bridge || fn->bridge->role == FAB_PORT_UPSTREAM;
 }
 
 static bool check_space(const FabComponent *root, const FabMmioParams *mmio,
@@ -274,13 +269,12 @@ static bool push_below(Enumeration *e, FabPort *port, unsigned parent,
     FabPort *peer = port->peer;
     FabComponent *below = peer->owner;
 
-    if (below->kind == FAB_KIND_NTB && peer->index != 0) {
-        return true; /* a cable: it belongs to no hierarchy */
+    if (peer->role == FAB_PORT_CABLE) {
+        return true; /* it belongs to no hierarchy */
     }
-    /* The port that leads up has index 0 and leads back here. Each component
-     * has one way up, so there is no loop. */
-    if (below->kind == FAB_KIND_ROOT || peer->index != 0 ||
-        peer->peer != port) {
+    /* The peer leads up, and back here. Each component has one way up, so there
+     * is no loop. */
+    if (fab_port_is_downstream(peer) || peer->peer != port) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_CONNECT,
                     "%s port %s leads down to %s port %s, which does not lead "
                     "up: a hierarchy has one root and no loops",
@@ -290,7 +284,7 @@ static bool push_below(Enumeration *e, FabPort *port, unsigned parent,
     if (!check_bars(below, error)) {
         return false;
     }
-    push_visit(e, below, below->kind == FAB_KIND_SWITCH ? peer : NULL, parent,
+    push_visit(e, below, peer->role == FAB_PORT_UPSTREAM ? peer : NULL, parent,
                0);
     return true;
 }
@@ -313,7 +307,7 @@ static bool find_functions(Enumeration *e, GError **error)
         if (!visit.bridge) {
             continue;
         }
-        if (is_upstream_port(visit.bridge)) {
+        if (visit.bridge->role == FAB_PORT_UPSTREAM) {
             push_downstream_ports(e, visit.component, index);
         } else if (visit.bridge->peer &&
                    !push_below(e, visit.bridge, index, error)) {
@@ -640,7 +634,6 @@ bool fab_enumerate(FabComponent *root, GError **error)
         &fab_root_params(fab_component_as_root(root))->mmio;
     Enumeration e = {.root = root, .mmio = mmio, .fns = fns, .visits = visits};
 
-    g_assert(root->kind == FAB_KIND_ROOT);
     if (!check_space(root, mmio, error) || !find_functions(&e, error) ||
         !number_buses(&e, error) || !assign_addresses(&e, SPACE_LOW, error) ||
         !assign_addresses(&e, SPACE_HIGH, error)) {

@@ -36,8 +36,7 @@ static const char *kind_text(FabKind kind)
 
 static bool is_upstream_port(const FabPort *port)
 {
-    return fab_component_kind(fab_port_owner(port)) == FAB_KIND_SWITCH &&
-           fab_port_index(port) == 0;
+    return fab_port_role(port) == FAB_PORT_UPSTREAM;
 }
 
 static void append_bdf(GString *out, FabBdf bdf)
@@ -64,12 +63,10 @@ static void append_port(GString *out, const FabPort *port)
  * hierarchy. */
 static bool is_cable(const FabPort *port)
 {
-    FabPort *peer = fab_port_peer(port);
+    const FabPort *peer = fab_port_peer(port);
 
-    return (fab_component_kind(fab_port_owner(port)) == FAB_KIND_NTB &&
-            fab_port_index(port) != 0) ||
-           (peer && fab_component_kind(fab_port_owner(peer)) == FAB_KIND_NTB &&
-            fab_port_index(peer) != 0);
+    return fab_port_role(port) == FAB_PORT_CABLE ||
+           (peer && fab_port_role(peer) == FAB_PORT_CABLE);
 }
 
 /* The Upstream Port of the component below @bridge; NULL if nothing is
@@ -246,7 +243,7 @@ static void list_bridge(GString *out, const FabPort *port)
     const FabBridge *bridge = fab_port_bridge(port);
     const char *what = "Downstream Port";
 
-    if (fab_component_kind(owner) == FAB_KIND_ROOT) {
+    if (fab_port_role(port) == FAB_PORT_ROOT) {
         what = "Root Port";
     } else if (is_upstream_port(port)) {
         what = "Upstream Port";
@@ -269,20 +266,19 @@ static void list_bridge(GString *out, const FabPort *port)
 
 static void list_function(GString *out, const FabComponent *component)
 {
-    FabKind kind = fab_component_kind(component);
     unsigned i;
 
     append_bdf(out, fab_component_bdf(component));
     g_string_append_printf(out, " %s: %s\n", fab_component_name(component),
-                           kind_text(kind));
-    for (i = 0;
-         kind != FAB_KIND_ROOT && i < fab_component_port_count(component);
-         i++) {
+                           kind_text(fab_component_kind(component)));
+    for (i = 0; i < fab_component_port_count(component); i++) {
         const FabPort *port = fab_component_port(component, i);
         g_autofree char *cable =
             g_strconcat("Cable ", fab_port_name(port), NULL);
 
-        append_link_line(out, i == 0 ? "Link" : cable, port);
+        if (fab_port_role(port) != FAB_PORT_ROOT) { /* a bridge has its own */
+            append_link_line(out, i == 0 ? "Link" : cable, port);
+        }
     }
     append_bars(out, component);
     g_string_append_c(out, '\n');

@@ -5,6 +5,7 @@
 #include "fab_dpc_priv.h"
 #include "fab_account_priv.h"
 #include "fab_ntb.h"
+#include "fab_root.h"
 #include "fab_replay_priv.h"
 #include "fab_enumerate_priv.h"
 
@@ -130,7 +131,7 @@ static bool enumerate_all(FabFabric *fabric, FabErrorTaker take, void *opaque)
         FabComponent *component = components->pdata[i];
         GError *error = NULL;
 
-        if (component->kind == FAB_KIND_ROOT &&
+        if (fab_component_as_root(component) &&
             !fab_enumerate(component, &error)) {
             take(opaque, component->name, error);
             ok = false;

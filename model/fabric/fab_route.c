@@ -60,19 +60,14 @@ static uint32_t host_index(const FabRoutes *routes, const FabComponent *root)
     return GPOINTER_TO_UINT(g_hash_table_lookup(routes->index, root));
 }
 
-/* The root of the host that @component is in; NULL if it is in none. */
-static FabComponent *host_of(FabComponent *component)
-{
-    return component->kind == FAB_KIND_ROOT ? component : component->root;
-}
-
-/* Adds the crossings through @near, cable by cable. */
+/* Adds the crossings through @near, cable by cable; none if it is no adapter,
+ * or in no host. */
 static void crossings_add(const FabRoutes *routes, FabComponent *near,
                           GArray *crossings)
 {
-    const FabNtb *ntb = fab_component_as_ntb(near);
+    const FabNtb *ntb = near->root ? fab_component_as_ntb(near) : NULL;
 
-    for (unsigned i = 1; i < fab_ntb_ways(ntb); i++) {
+    for (unsigned i = 1; ntb && i < fab_ntb_ways(ntb); i++) {
         FabComponent *far = fab_ntb_far_end(ntb, i);
         Crossing crossing;
 
@@ -125,7 +120,7 @@ static FabRoutes *routes_new(FabFabric *fabric)
     for (unsigned i = 0; i < components->len; i++) {
         FabComponent *component = components->pdata[i];
 
-        if (component->kind == FAB_KIND_ROOT) {
+        if (component->root == component) {
             uint32_t number = routes->host_count++;
 
             routes->hosts[number].root = fab_component_as_root(component);
@@ -135,11 +130,7 @@ static FabRoutes *routes_new(FabFabric *fabric)
     }
     /* Components stand in order of name. */
     for (unsigned i = 0; i < components->len; i++) {
-        FabComponent *component = components->pdata[i];
-
-        if (component->kind == FAB_KIND_NTB && component->root) {
-            crossings_add(routes, component, found);
-        }
+        crossings_add(routes, components->pdata[i], found);
     }
     crossings_sort(routes, found);
     routes->queue = g_new(uint32_t, routes->host_count + 1);
@@ -233,13 +224,14 @@ static bool map_window(const Way *way, const Crossing *crossing,
     return true;
 }
 
-static bool add_requester(const Way *way, FabNtb *ntb,
-                          const FabComponent *requester, GError **error)
+static bool add_requester(const Way *way, FabNtb *ntb, FabComponent *requester,
+                          GError **error)
 {
     Record record = {.ntb = ntb, .requester = requester->bdf};
 
     if (!fab_ntb_add_requester(ntb, requester->bdf,
-                               requester->kind == FAB_KIND_NTB, error)) {
+                               fab_component_as_ntb(requester) != NULL,
+                               error)) {
         return false;
     }
     g_array_append_val(way->records, record);
@@ -267,14 +259,13 @@ static bool add_requesters(const Way *way, const Crossing *crossing,
            add_requester(way, crossing->near, requester, error);
 }
 
-static bool check_ends(const FabComponent *from, FabComponent *from_host,
-                       const FabComponent *to, FabComponent *to_host,
+static bool check_ends(const FabComponent *from, const FabComponent *to,
                        FabBusAddr addr, uint64_t size_bytes, GError **error)
 {
-    if (!from_host || !to_host) {
+    if (!from->root || !to->root) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_WINDOW,
                     "%s is not connected to a host",
-                    from_host ? to->name : from->name);
+                    from->root ? to->name : from->name);
         return false;
     }
     if (size_bytes == 0 || addr > UINT64_MAX - size_bytes) {
@@ -320,7 +311,7 @@ static bool take_crossing(const Way *way, uint32_t from, uint32_t to)
 static bool way_find(Way *way, GError **error)
 {
     FabFabric *fabric = way->from->fabric;
-    FabComponent *from_host = host_of(way->from), *to_host = host_of(way->to);
+    const FabComponent *from_host = way->from->root, *to_host = way->to->root;
     uint32_t from, to;
 
     way->routes = (FabRoutes *)fab_fabric_attachment(fabric, &routes_ops);
@@ -348,7 +339,7 @@ static bool way_map(const Way *way, FabBusAddr *addr, uint64_t size_bytes,
 
     /* Works back from the far end: the window in one host is the target of the
      * crossing before. */
-    crossing = routes->hosts[host_index(routes, host_of(way->to))].via;
+    crossing = routes->hosts[host_index(routes, way->to->root)].via;
     while (crossing) {
         const Crossing *before = routes->hosts[crossing->from].via;
 
@@ -359,9 +350,9 @@ static bool way_map(const Way *way, FabBusAddr *addr, uint64_t size_bytes,
         after = crossing;
         crossing = before;
     }
-    if (way->from->kind != FAB_KIND_ROOT &&
+    if (way->from != way->from->root &&
         !(way->flags & FAB_MAP_FROM_HOST_ADDR)) {
-        return map_root(way, fab_component_as_root(host_of(way->from)),
+        return map_root(way, fab_component_as_root(way->from->root),
                         way->from->bdf, addr, size_bytes, error);
     }
     return true;
@@ -398,8 +389,7 @@ static FabMapping *mapping_make(Way *way, FabBusAddr addr, uint64_t size_bytes,
     FabMapping *mapping;
 
     g_assert(way->from->fabric == way->to->fabric);
-    if (!check_ends(way->from, host_of(way->from), way->to, host_of(way->to),
-                    addr, size_bytes, error) ||
+    if (!check_ends(way->from, way->to, addr, size_bytes, error) ||
         !way_find(way, error)) {
         return NULL;
     }
@@ -442,10 +432,10 @@ static const Crossing *first_crossing(FabComponent *from, FabComponent *to)
     Way way = {.from = from, .to = to};
     const Crossing *crossing;
 
-    if (!host_of(from) || !host_of(to) || !way_find(&way, NULL)) {
+    if (!from->root || !to->root || !way_find(&way, NULL)) {
         return NULL;
     }
-    crossing = way.routes->hosts[host_index(way.routes, host_of(to))].via;
+    crossing = way.routes->hosts[host_index(way.routes, to->root)].via;
     while (crossing && way.routes->hosts[crossing->from].via) {
         crossing = way.routes->hosts[crossing->from].via;
     }

@@ -77,7 +77,7 @@ static inline bool is_meant(const Fault *fault, unsigned end)
  * Surprise Down error (PCIe 5.0 s3.2.1). */
 static void surprise_report(FabPort *port)
 {
-    if (port->role == FAB_PORT_DOWNSTREAM) {
+    if (port->role == FAB_PORT_DOWNSTREAM || port->role == FAB_PORT_ROOT) {
         port->counters.surprise_downs++;
         fab_error_report(port, FAB_SEVERITY_FATAL);
     }

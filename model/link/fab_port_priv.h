@@ -47,14 +47,6 @@ typedef struct FabSource {
 /* Something that the link does beyond the wire; see fab_link_priv.h. */
 typedef struct FabLinkPart FabLinkPart;
 
-/* The end of the link that a port is. */
-typedef enum FabPortRole {
-    FAB_PORT_UPSTREAM,   /* Upstream Port or endpoint */
-    FAB_PORT_DOWNSTREAM, /* Root Port or Downstream Port */
-    FAB_PORT_CABLE,      /* cable port of an NTB: neither of its ends is below
-                            the other */
-} FabPortRole;
-
 /*
  * Among thousands of hosts, the state of a port has left the processor's caches
  * when it is used again, so what a hop touches is in few cache lines: two that
@@ -176,11 +168,12 @@ bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
 /* Sets the MPS, credits and events of @port. To be called after enumeration. */
 void fab_port_realize(FabPort *port, uint32_t mps_bytes);
 
-/* True if @port is the upper end of its link. The component at the other end
- * is reset when the link goes down. */
+/* True if @port is the upper end of its link, or a cable port, where no end is
+ * the upper one. The component at the other end is reset when the link goes
+ * down. */
 static inline bool fab_port_is_downstream(const FabPort *port)
 {
-    return port->role != FAB_PORT_UPSTREAM;
+    return port->role >= FAB_PORT_DOWNSTREAM;
 }
 
 /* Makes the events of @port ready to be scheduled. */
@@ -242,7 +235,7 @@ void fab_port_wake_at(FabPort *port, SimTime time);
 /* Sends an UpdateFC for the freed credits of @cls in the buffer of @ingress. */
 void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time);
 
-/* Sets the role of @port, which is FAB_PORT_UPSTREAM at first. Its messages go
+/* Sets the role of @port, which is FAB_PORT_ENDPOINT at first. Its messages go
  * up through @up, another port of its owner (nullable). */
 void fab_port_set_role(FabPort *port, FabPortRole role, FabPort *up);
 

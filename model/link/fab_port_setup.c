@@ -227,6 +227,11 @@ unsigned fab_port_index(const FabPort *port)
     return port->index;
 }
 
+FabPortRole fab_port_role(const FabPort *port)
+{
+    return port->role;
+}
+
 FabPort *fab_port_peer(const FabPort *port)
 {
     return port->peer;

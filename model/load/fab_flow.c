@@ -149,7 +149,7 @@ bool fab_target_size(const FabTarget *target, uint64_t *ret_bytes,
 {
     int bar;
 
-    if (target->component->kind == FAB_KIND_ROOT) {
+    if (fab_component_as_root(target->component)) {
         *ret_bytes = UINT64_MAX;
         return true;
     }

@@ -266,7 +266,7 @@ static const char *devmem_wrong(const FabTcpFlowParams *params)
     if (!fab_nic_params(params->to)->header_split) {
         return "the receiving NIC cannot split headers, which device memory "
                "TCP needs";
-    } else if (params->device.component->kind != FAB_KIND_ENDPOINT) {
+    } else if (!fab_component_as_endpoint(params->device.component)) {
         return "device memory TCP needs a device with a BAR";
     } else if (params->buffer_bytes / params->page_bytes < FAB_NIC_FRAGMENTS) {
         return "the buffer must have at least 8 pages";

@@ -99,13 +99,13 @@ static bool place_take(FabEndpoint *device, const FabTarget *target,
 {
     FabComponent *drive = fab_endpoint_component(device);
     uint64_t end = area->offset + area->size_bytes;
+    bool is_memory = fab_component_as_root(area->home);
 
-    if (!fab_target_take(
-            target, area->home->kind == FAB_KIND_ROOT ? area->size_bytes : end,
-            &area->addr, error)) {
+    if (!fab_target_take(target, is_memory ? area->size_bytes : end,
+                         &area->addr, error)) {
         return false;
     }
-    if (area->home->kind == FAB_KIND_ROOT) {
+    if (is_memory) {
         return true;
     }
     if (area->home == drive && area->addr == drive->bars[0].addr) {

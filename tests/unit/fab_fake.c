@@ -39,6 +39,20 @@ static char *fake_port_name(FabKind kind, unsigned index)
     }
 }
 
+static FabPortRole fake_port_role(FabKind kind, unsigned index)
+{
+    switch (kind) {
+    case FAB_KIND_ROOT:
+        return FAB_PORT_ROOT;
+    case FAB_KIND_SWITCH:
+        return index ? FAB_PORT_DOWNSTREAM : FAB_PORT_UPSTREAM;
+    case FAB_KIND_NTB:
+        return index ? FAB_PORT_CABLE : FAB_PORT_ENDPOINT;
+    default:
+        return FAB_PORT_ENDPOINT;
+    }
+}
+
 FabComponent *fake_component(FabFabric *fabric, FabKind kind, const char *name,
                              unsigned ports)
 {
@@ -59,7 +73,8 @@ FabComponent *fake_component(FabFabric *fabric, FabKind kind, const char *name,
     for (unsigned i = 0; i < ports; i++) {
         g_autofree char *port = fake_port_name(kind, i);
 
-        fab_component_add_port(component, port, &params);
+        fab_port_set_role(fab_component_add_port(component, port, &params),
+                          fake_port_role(kind, i), NULL);
     }
     return component;
 }

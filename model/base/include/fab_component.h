@@ -10,12 +10,25 @@
 typedef struct FabFabric FabFabric;
 typedef struct FabComponent FabComponent;
 
+/* Tells what a component is to those who show it. The model itself never asks
+ * for it: it goes by the operations of components and the roles of ports. */
 typedef enum FabKind {
     FAB_KIND_ROOT,
     FAB_KIND_SWITCH,
     FAB_KIND_NTB,
     FAB_KIND_ENDPOINT,
 } FabKind;
+
+/* The end of a link that a port is: the Device/Port Type of its function (PCIe
+ * 5.0 s7.5.3.2). From FAB_PORT_DOWNSTREAM on, the port is no lower end. */
+typedef enum FabPortRole {
+    FAB_PORT_ENDPOINT,   /* of an endpoint, or of an NTB towards its host */
+    FAB_PORT_UPSTREAM,   /* Upstream Port of a switch */
+    FAB_PORT_DOWNSTREAM, /* Downstream Port of a switch */
+    FAB_PORT_ROOT,       /* Root Port */
+    FAB_PORT_CABLE,      /* cable port of an NTB: neither of its ends is below
+                            the other */
+} FabPortRole;
 
 /* A Base Address Register: the size that the function asks for and, after
  * enumeration, its address. */
@@ -92,6 +105,7 @@ FabPort *fab_component_port(const FabComponent *component, unsigned index);
 const char *fab_port_name(const FabPort *port);
 FabComponent *fab_port_owner(const FabPort *port);
 unsigned fab_port_index(const FabPort *port);
+FabPortRole fab_port_role(const FabPort *port);
 /* The port at the other end of the link; NULL when not connected. */
 FabPort *fab_port_peer(const FabPort *port);
 FabSpeed fab_port_speed(const FabPort *port);
