@@ -36,7 +36,7 @@ static void set_link(TopoFunction *function, const FabPort *port)
     static const unsigned speeds[] = {
         [FAB_SPEED_2_5GT] = 2500,   [FAB_SPEED_5_0GT] = 5000,
         [FAB_SPEED_8_0GT] = 8000,   [FAB_SPEED_16_0GT] = 16000,
-        [FAB_SPEED_32_0GT] = 32000,
+        [FAB_SPEED_32_0GT] = 32000, [FAB_SPEED_64_0GT] = 64000,
     };
 
     if (fab_port_peer(port)) {

@@ -5,7 +5,7 @@
 
 FabSpeed exp_params_speed(unsigned mtps)
 {
-    static const unsigned rates[] = {2500, 5000, 8000, 16000, 32000};
+    static const unsigned rates[] = {2500, 5000, 8000, 16000, 32000, 64000};
 
     for (unsigned i = 0; i < G_N_ELEMENTS(rates); i++) {
         if (mtps == rates[i]) {
@@ -98,6 +98,7 @@ FabPortParams exp_params_port(const TopoPart *part, unsigned speed_mtps,
         .credit_latency = topo_part_time(part, "buffers.latency"),
         .replay_bytes = topo_part_bytes(part, "buffers.replay"),
         .collect_bytes = topo_part_bytes(part, "buffers.collect"),
+        .fec = topo_part_time(part, "fec"),
         .dllp = dllp_of(topo_part_text(part, "dllp")),
         .arbitration = FAB_ARBITRATION_ROUND_ROBIN,
     };

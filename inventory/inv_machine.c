@@ -120,7 +120,8 @@ static void note_link(InvMachine *machine, const InvFunction *function,
 unsigned inv_machine_speed(InvMachine *machine, const InvFunction *function,
                            double gtps)
 {
-    static const unsigned speeds[] = {2500, 5000, 8000, 16000, INV_SPEED_MAX};
+    static const unsigned speeds[] = {2500,  5000,  8000,
+                                      16000, 32000, INV_SPEED_MAX};
     unsigned best = 0;
     double mtps = gtps * 1000;
 

@@ -92,7 +92,7 @@ InvFunction *inv_machine_find(const InvMachine *machine,
 void inv_machine_note(InvMachine *machine, const char *text, const char *name);
 
 /* The fastest and widest link that a description can have. */
-#define INV_SPEED_MAX 32000
+#define INV_SPEED_MAX 64000
 #define INV_WIDTH_MAX 16
 
 /* Return the speed (MT/s) and the width that stand in a description for those

@@ -305,6 +305,24 @@ static void check_at_most(Maker *maker, const char *key, const char *limit)
     }
 }
 
+/* Tags of 14 bits (PCIe 6.0 s2.2.6.2: values below 1024 are not used). Only
+ * TLPs of FLIT mode have room for them. */
+#define TAGS_OF_14_BITS 15360
+
+static void check_tags(Maker *maker)
+{
+    const TopoValue *tags = topo_values_get(maker->part->values, "tags");
+    const TopoValue *speed = topo_values_get(maker->part->values, "speed");
+
+    if (tags->valid && speed->valid && tags->number == TAGS_OF_14_BITS &&
+        speed->number < 64000) {
+        topo_errors_add(maker->errors, tags->place,
+                        "tags: only FLIT mode has tags of 14 bits, and %s has "
+                        "none; write at most 768, or speed: 64.0GT/s",
+                        speed->text);
+    }
+}
+
 /* Reports a cache whose ways do not divide its entries. */
 static void check_ways(Maker *maker, const char *key, const char *of)
 {
@@ -539,6 +557,7 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
         check_beats(&maker, "dma.write_move");
         check_at_most(&maker, "dma.write_size", "mps");
         check_at_most(&maker, "dma.read_size", "mrrs");
+        check_tags(&maker);
         check_ways(&maker, "ats.ways", "ats.entries");
         if (kind == TOPO_PART_GPU) {
             check_at_most(&maker, "threads.sector", "threads.line");

@@ -50,7 +50,11 @@
             "they are acknowledged; 0B: it never limits"),                     \
         WORD("dllp", "spec", "spec|each|free",                                 \
              "when it sends Ack and UpdateFC: as late as the specification "   \
-             "allows, after each TLP, or without taking any bandwidth")
+             "allows, after each TLP, or without taking any bandwidth; in "    \
+             "FLIT mode every flit has room for them"),                        \
+        MAY("fec", TIME, "2ns", "0ps", "100ns", 0,                             \
+            "in FLIT mode (both ends of the link can do 64.0GT/s): from the "  \
+            "end of a flit until it is decoded and checked")
 
 #define MPS                                                                    \
     NEEDS("mps", BYTES, "128B", "4096B", POWER,                                \
@@ -295,9 +299,9 @@ static const TopoKey ntb_keys[] = {
               "largest read request (Max_Read_Request_Size)"),                  \
         {.key = "tags",                                                         \
          .type = TOPO_TYPE_INT,                                                 \
-         .choices = "32|256|768",                                               \
+         .choices = "32|256|768|15360",                                         \
          .flags = REQUIRED,                                                     \
-         .help = "tags: 5, 8 or 10 bits"},                                      \
+         .help = "tags: 5, 8 or 10 bits; 14 with speed 64.0GT/s"},              \
         NEEDS("dma.write_size", BYTES, "4B", "4096B", 0,                        \
               "payload of a write of its DMA engine, at most `mps`; the "       \
               "mean, if it mixes sizes"),                                       \

@@ -54,7 +54,8 @@ static const UnitInfo units[] = {
                         "TiB/s",
                         "GB/s", "B/s"},
     [TOPO_UNIT_SPEED] = {speed_suffixes,
-                         "2.5GT/s, 5.0GT/s, 8.0GT/s, 16.0GT/s, 32.0GT/s",
+                         "2.5GT/s, 5.0GT/s, 8.0GT/s, 16.0GT/s, 32.0GT/s, "
+                         "64.0GT/s",
                          "GT/s", "MT/s"},
     [TOPO_UNIT_WIDTH] = {NULL, "x1, x2, x4, x8, x16", "x", "lane"},
     [TOPO_UNIT_DISTANCE] = {distance_suffixes, "mm, cm, m", "m", "mm"},
@@ -224,7 +225,7 @@ static bool parse_suffixed(TopoUnit unit, const char *text, int64_t *ret_value,
 
 static bool parse_speed(const char *text, int64_t *ret_value, GError **error)
 {
-    static const int64_t speeds[] = {2500, 5000, 8000, 16000, 32000};
+    static const int64_t speeds[] = {2500, 5000, 8000, 16000, 32000, 64000};
     int64_t value;
     unsigned i;
 

@@ -138,12 +138,44 @@ void fab_port_wake_at(FabPort *port, SimTime time)
     wake_at(port, time);
 }
 
-/* Sends an UpdateFC with @credits, which leaves at @time. */
-static inline void update_send_at(FabPort *ingress, FabClass cls,
+SimTime fab_port_flit_update(const FabPort *port, SimTime time)
+{
+    const FabFlits *flits = port->flits;
+
+    return fab_flits_end(flits, fab_flits_next(flits, time)) +
+           port->peer->params.fec + port->propagation;
+}
+
+/* Enters @credits of @ingress, which are at the sender at @time. */
+static inline void update_arrives(FabPort *ingress, FabClass cls,
                                   FabCreditSum credits, SimTime time)
 {
     FabPort *sender = ingress->peer;
 
+    ingress->granted[cls] += credits;
+    returns_insert(sender, (FabCreditReturn){time, credits | cls});
+    if (G_UNLIKELY(sender->waiting)) {
+        wake_at(sender, MAX(time, sender->busy_until));
+    }
+}
+
+/* The same as update_send_at() in FLIT mode, in which it takes no time of the
+ * wire. */
+static G_GNUC_NO_INLINE void update_send_flit(FabPort *ingress, FabClass cls,
+                                              FabCreditSum credits,
+                                              SimTime time)
+{
+    if (!ingress->special ||
+        !fab_link_loses_update(ingress, cls, &credits, time)) {
+        update_arrives(ingress, cls, credits,
+                       fab_port_flit_update(ingress, time));
+    }
+}
+
+/* Sends an UpdateFC with @credits, which leaves at @time. */
+static inline void update_send_at(FabPort *ingress, FabClass cls,
+                                  FabCreditSum credits, SimTime time)
+{
     if (ingress->dllp != FAB_DLLP_FREE) {
         ingress->dllp_owed += fab_port_wire_time(ingress, FAB_DLLP_BYTES);
         ingress->counters.dllps_sent++;
@@ -152,12 +184,8 @@ static inline void update_send_at(FabPort *ingress, FabClass cls,
         fab_link_loses_update(ingress, cls, &credits, time)) {
         return;
     }
-    time += ingress->dllp_time + ingress->propagation;
-    ingress->granted[cls] += credits;
-    returns_insert(sender, (FabCreditReturn){time, credits | cls});
-    if (G_UNLIKELY(sender->waiting)) {
-        wake_at(sender, MAX(time, sender->busy_until));
-    }
+    update_arrives(ingress, cls, credits,
+                   time + ingress->dllp_time + ingress->propagation);
 }
 
 /* Sends an UpdateFC with @credits, which become free at @time, now or later. */
@@ -165,6 +193,10 @@ static inline void update_send(FabPort *ingress, FabClass cls,
                                FabCreditSum credits, SimTime time)
 {
     time += ingress->params.credit_latency;
+    if (G_UNLIKELY(ingress->in_flits)) {
+        update_send_flit(ingress, cls, credits, time);
+        return;
+    }
     if (time < ingress->busy_until) { /* a TLP is on the wire */
         time = ingress->busy_until;
     }
@@ -348,7 +380,7 @@ static inline void ack_owe(FabPort *ingress, SimTime start, SimTime end)
             return;
         }
         ingress->owes_ack = false;
-    } else if (ingress->dllp == FAB_DLLP_FREE) {
+    } else if (ingress->dllp != FAB_DLLP_EACH) {
         return;
     }
     ingress->dllp_owed += fab_port_wire_time(ingress, FAB_DLLP_BYTES);
@@ -385,6 +417,12 @@ SimTime fab_port_occupy(FabPort *port, SimTime now, uint32_t bytes)
     SimTime start = now;
     uint64_t wire;
 
+    if (port->in_flits) {
+        start = fab_flits_take(port->flits, now, bytes, &port->busy_until);
+        port->counters.busy_ps += port->busy_until - start;
+        port->counters.wire_sent_bytes += bytes;
+        return start;
+    }
     if (port->dllp_owed || now >= port->skp_next) {
         start += overhead_time(port, now);
     }
@@ -408,18 +446,47 @@ static inline void deliver(FabPort *port, FabTlp *tlp, SimTime start,
     }
 }
 
-void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
+SimTime fab_port_received(const FabPort *port, SimTime end)
 {
-    deliver(port, tlp, start, end);
+    if (port->in_flits) {
+        end = fab_flits_end(port->flits, fab_flits_number(port->flits, end)) +
+              port->peer->params.fec;
+    }
+    return end + port->propagation;
 }
 
-/* Counts @tlp, which takes @time on the wire. */
-static inline void sent_count(FabPort *port, FabTlp *tlp, SimTime time)
+/* In FLIT mode a receiver has the header when it has decoded the flit in which
+ * that ends, and the last byte in the same way. */
+static void deliver_flit(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
+{
+    const FabFlits *flits = port->flits;
+    SimTime header = start + (SimTime)(fab_tlp_header_bytes(tlp) *
+                                       port->byte_time / FAB_PS_FRACTION);
+    SimTime fec = port->peer->params.fec;
+    uint64_t last = fab_flits_number(flits, end);
+    uint64_t first = fab_flits_number(flits, MIN(header, end));
+
+    deliver(port, tlp, fab_flits_end(flits, first) + fec,
+            fab_flits_end(flits, last) + fec);
+}
+
+void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end)
+{
+    if (port->in_flits) {
+        deliver_flit(port, tlp, start, end);
+    } else {
+        deliver(port, tlp, start, end);
+    }
+}
+
+/* Counts @tlp, which has @bytes and takes @time on the wire. */
+static inline void sent_count(FabPort *port, FabTlp *tlp, uint32_t bytes,
+                              SimTime time)
 {
     tlp->hops++;
     port->counters.tlps_sent[tlp->cls]++;
     port->counters.payload_sent_bytes += tlp->payload_bytes;
-    port->counters.wire_sent_bytes += tlp->wire_bytes;
+    port->counters.wire_sent_bytes += bytes;
     port->counters.busy_ps += time;
 }
 
@@ -428,13 +495,13 @@ static void transmit_rarely(FabPort *port, FabTlp *tlp, SimTime start,
                             SimTime end)
 {
     if (!port->special || !fab_link_discards(port, tlp, end)) {
-        sent_count(port, tlp, end - start);
+        sent_count(port, tlp, fab_port_tlp_bytes(port, tlp), end - start);
         if (port->special) {
             fab_link_sends(port, tlp);
         }
         if (!port->special || !fab_link_carries(port, tlp, start, end)) {
             ack_owe(port->peer, start, end);
-            deliver(port, tlp, start, end);
+            fab_port_deliver(port, tlp, start, end);
         }
     }
     if (port->traced) {
@@ -442,27 +509,12 @@ static void transmit_rarely(FabPort *port, FabTlp *tlp, SimTime start,
     }
 }
 
-static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
+/* Puts @tlp on the wire of @port from @start to @end. */
+static inline void transmit_at(FabPort *port, FabTlp *tlp, SimTime now,
+                               SimTime start, SimTime end)
 {
     FabPort *peer = port->peer;
-    SimTime start = now, time, end;
-    uint64_t wire;
 
-    if (port->dllp_owed || now >= port->skp_next) {
-        start += overhead_time(port, now);
-    }
-    wire = fab_port_wire_time(port, tlp->wire_bytes) + port->time_carry;
-    time = wire / FAB_PS_FRACTION;
-    port->time_carry = wire % FAB_PS_FRACTION;
-    if (port->has_service) {
-        SimTime service = fab_service_time(&port->params.service, tlp);
-
-        if (service > time) {
-            port->counters.service_ps += service - time;
-            time = service;
-        }
-    }
-    end = start + time;
     port->busy_until = end;
 
     credits_consume(port, tlp);
@@ -476,13 +528,59 @@ static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
         port->waiting = false;
         port->counters.credit_wait_ps += now - port->waiting_since;
     }
-    if (G_UNLIKELY(port->special || port->traced)) {
+    if (G_UNLIKELY(port->special || port->traced || port->in_flits)) {
         transmit_rarely(port, tlp, start, end);
     } else {
-        sent_count(port, tlp, time);
+        sent_count(port, tlp, tlp->wire_bytes, end - start);
         ack_owe(peer, start, end);
         deliver(port, tlp, start, end);
     }
+}
+
+/* Returns when @tlp has left that begins at @start and would leave at @end: a
+ * port may be slower than its wire. */
+static inline SimTime service_end(FabPort *port, const FabTlp *tlp,
+                                  SimTime start, SimTime end)
+{
+    SimTime service = fab_service_time(&port->params.service, tlp);
+
+    if (service <= end - start) {
+        return end;
+    }
+    port->counters.service_ps += service - (end - start);
+    return start + service;
+}
+
+static G_GNUC_NO_INLINE void transmit_flit(FabPort *port, FabTlp *tlp,
+                                           SimTime now)
+{
+    SimTime end;
+    SimTime start =
+        fab_flits_take(port->flits, now, fab_flit_tlp_bytes(tlp), &end);
+
+    transmit_at(port, tlp, now, start,
+                port->has_service ? service_end(port, tlp, start, end) : end);
+}
+
+static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
+{
+    SimTime start = now, end;
+    uint64_t wire;
+
+    if (port->dllp_owed || now >= port->skp_next) {
+        if (G_UNLIKELY(port->in_flits)) {
+            transmit_flit(port, tlp, now);
+            return;
+        }
+        start += overhead_time(port, now);
+    }
+    wire = fab_port_wire_time(port, tlp->wire_bytes) + port->time_carry;
+    port->time_carry = wire % FAB_PS_FRACTION;
+    end = start + wire / FAB_PS_FRACTION;
+    if (port->has_service) {
+        end = service_end(port, tlp, start, end);
+    }
+    transmit_at(port, tlp, now, start, end);
 }
 
 /* A TLP lacks credits: waits for the first that come back, or for the time at

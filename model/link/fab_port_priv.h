@@ -6,6 +6,7 @@
 #include "fab_component_priv.h"
 #include "fab_credit_sum_priv.h"
 #include "fab_fifo_priv.h"
+#include "fab_flit_priv.h"
 #include "sim_engine.h"
 
 /*
@@ -92,6 +93,7 @@ struct FabPort {
     bool special : 1;      /* a part of the link is special */
     bool is_down : 1;      /* the link is down */
     bool traced : 1;       /* the fabric traces TLPs on links */
+    bool in_flits : 1;     /* FLIT mode: `flits` is set */
     uint16_t dllp_time;    /* of a DLLP on the wire, in ps; at most 32 ns */
 
     /* Send side. The wire is taken until busy_until. */
@@ -99,7 +101,8 @@ struct FabPort {
     uint64_t active;      /* bit mask of the sources that hold a TLP */
     uint64_t order;       /* egress_order of the next TLP to be queued */
     uint64_t dllp_owed;   /* DLLP time not yet on the wire, as byte_time */
-    SimTime skp_next;     /* when the next SKP ordered set is due */
+    SimTime skp_next;     /* when the next SKP ordered set is due; always 0 in
+                             FLIT mode */
     SimTime skp_interval; /* 0: none */
     SimTime skp_time;
     uint32_t time_carry; /* rounding rest of the last TLP, as byte_time */
@@ -129,6 +132,7 @@ struct FabPort {
     struct FabPortTable *table; /* fab_arbiter.c, its Port Arbitration Table;
                                    owned; NULL: there is none */
     FabLinkPart *parts;         /* owned; NULL: a plain link */
+    FabFlits *flits;            /* of the arena; NULL: not in FLIT mode */
 
     /* Set up. */
     FabPortParams params;
@@ -152,7 +156,7 @@ struct FabPort {
 /* Framing, sequence number and LCRC of a TLP (PCIe 5.0 s3.6, s4.2). */
 #define FAB_TLP_FRAME_BYTES 8
 
-/* Fractions of a ps in which every byte time of generations 1 to 5 at every
+/* Fractions of a ps in which every byte time of generations 1 to 6 at every
  * width is a whole number (253.90625 ps / 32 lanes; x12 needs the factor 3). */
 #define FAB_PS_FRACTION (3 * 1024)
 
@@ -218,6 +222,10 @@ void fab_port_init_fc(FabPort *port);
 /* Forgets the credits on their way back to @port, which has a ring for them. */
 void fab_port_forget_returns(FabPort *port);
 
+/* In FLIT mode: when credits that leave @port at @time or later are at its
+ * peer. Each flit has room for them (PCIe 6.0 s4.2.3, DLP bytes). */
+SimTime fab_port_flit_update(const FabPort *port, SimTime time);
+
 /* fab_rate.c: gives the link of @port, which is one of its ends, @speed and
  * @width from @now on. */
 void fab_port_set_rate(FabPort *port, FabSpeed speed, uint32_t width,
@@ -228,6 +236,8 @@ SimTime fab_port_ack_limit(const FabPort *port);
 /* For fab_replay.c. Takes the wire for @bytes from @now on, behind DLLPs that
  * are due; busy_until becomes the end. Returns when they start. */
 SimTime fab_port_occupy(FabPort *port, SimTime now, uint32_t bytes);
+/* When the peer of @port has a TLP, checked, that leaves until @end. */
+SimTime fab_port_received(const FabPort *port, SimTime end);
 /* Lets @tlp arrive, whose bytes are on the wire from @start to @end. */
 void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end);
 /* Tries to send at @time. */
@@ -292,11 +302,20 @@ static inline uint64_t fab_port_wire_time(const FabPort *port, uint32_t bytes)
     return bytes * (uint64_t)port->byte_time;
 }
 
-/* Time of @tlp on the wire to or from @port. */
+/* Bytes of @tlp on the wire to or from @port. */
+static inline uint32_t fab_port_tlp_bytes(const FabPort *port,
+                                          const FabTlp *tlp)
+{
+    return G_UNLIKELY(port->in_flits) ? fab_flit_tlp_bytes(tlp)
+                                      : tlp->wire_bytes;
+}
+
+/* Time of these bytes, without what else is on the wire in FLIT mode. */
 static inline SimTime fab_port_tlp_wire_time(const FabPort *port,
                                              const FabTlp *tlp)
 {
-    return fab_port_wire_time(port, tlp->wire_bytes) / FAB_PS_FRACTION;
+    return fab_port_wire_time(port, fab_port_tlp_bytes(port, tlp)) /
+           FAB_PS_FRACTION;
 }
 
 /* Time that @service takes for @tlp. */

@@ -124,6 +124,12 @@ bool fab_port_connect(FabPort *a, FabPort *b, FabSpeed speed, uint32_t width,
         FabPort *port = ends[i];
 
         port->peer = ends[1 - i];
+        /* Two ends that can do it are in FLIT mode at every speed. */
+        if (max_speed >= FAB_SPEED_64_0GT) {
+            port->in_flits = true;
+            port->flits =
+                FAB_ARENA_NEW(&port->owner->fabric->arena, FabFlits, 1);
+        }
         port->propagation = propagation;
         port->service_bytes = port->params.service.beat_bytes;
         fab_port_set_rate(port, speed ? speed : max_speed,
@@ -196,7 +202,8 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
     port->mps_bytes = mps_bytes;
     port->traced = port->owner->fabric->trace_categories & FAB_TRACE_LINK;
     port->collects = port->params.collect_bytes > 0;
-    port->dllp = port->params.dllp;
+    /* In FLIT mode, DLLPs have their own place in each flit. */
+    port->dllp = port->in_flits ? FAB_DLLP_FREE : port->params.dllp;
     port->arbitration = port->params.arbitration;
     port->has_service = port->params.service.beat_bytes > 0;
     if (!port->peer) {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_flit_priv.h"
 #include "fab_port_priv.h"
 
 /*
@@ -21,23 +22,41 @@ static uint64_t lane_byte_time(FabSpeed speed)
         return 8125 * FAB_PS_FRACTION / 8;
     case FAB_SPEED_16_0GT:
         return 8125 * FAB_PS_FRACTION / 16;
-    default:
+    case FAB_SPEED_32_0GT:
         return 8125 * FAB_PS_FRACTION / 32;
+    default: /* 1b/1b */
+        return 125 * FAB_PS_FRACTION;
     }
 }
 
-/*
- * Sets the duration of an SKP ordered set and the interval between two of them
- * (PCIe 5.0 s4.2.7): 4 symbols in at most 1538 symbols with 8b/10b, 16 symbols
- * in at most 375 blocks with 128b/130b. The first interval begins at @now.
- */
+/* An SKP ordered set, and the longest interval between two, in symbols
+ * (PCIe 5.0 s4.2.7, PCIe 6.0 s4.2.8). The blocks have 16 symbols. */
+typedef struct Skp {
+    uint32_t symbols, interval;
+} Skp;
+
+static Skp skp_of(FabSpeed speed)
+{
+    return speed <= FAB_SPEED_5_0GT    ? (Skp){4, 1538}      /* 8b/10b */
+           : speed <= FAB_SPEED_32_0GT ? (Skp){16, 375 * 16} /* 128b/130b */
+                                       : (Skp){40, 750 * 16} /* 1b/1b */;
+}
+
+/* The first interval begins at @now. In FLIT mode the flits know about SKP
+ * ordered sets, and the port itself has none. */
 static void port_set_skp(FabPort *port, SimTime now)
 {
     uint64_t symbol = lane_byte_time(port->speed);
-    bool blocks = port->speed >= FAB_SPEED_8_0GT;
+    Skp skp = skp_of(port->speed);
 
-    port->skp_interval = symbol * (blocks ? 375 * 16 : 1538) / FAB_PS_FRACTION;
-    port->skp_time = symbol * (blocks ? 16 : 4) / FAB_PS_FRACTION;
+    if (port->flits) {
+        fab_flits_restart(port->flits, now, port->byte_time,
+                          skp.interval * port->width / FAB_FLIT_BYTES,
+                          skp.symbols * symbol);
+        return;
+    }
+    port->skp_interval = symbol * skp.interval / FAB_PS_FRACTION;
+    port->skp_time = symbol * skp.symbols / FAB_PS_FRACTION;
     port->skp_next = now + port->skp_interval;
 }
 
@@ -112,9 +131,9 @@ const char *fab_speed_name(FabSpeed speed)
     static const char *const names[] = {
         [FAB_SPEED_2_5GT] = "2.5GT/s",   [FAB_SPEED_5_0GT] = "5.0GT/s",
         [FAB_SPEED_8_0GT] = "8.0GT/s",   [FAB_SPEED_16_0GT] = "16.0GT/s",
-        [FAB_SPEED_32_0GT] = "32.0GT/s",
+        [FAB_SPEED_32_0GT] = "32.0GT/s", [FAB_SPEED_64_0GT] = "64.0GT/s",
     };
 
-    return speed >= FAB_SPEED_2_5GT && speed <= FAB_SPEED_32_0GT ? names[speed]
+    return speed >= FAB_SPEED_2_5GT && speed <= FAB_SPEED_64_0GT ? names[speed]
                                                                  : "?";
 }

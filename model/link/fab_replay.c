@@ -69,7 +69,9 @@ typedef struct FabReplay {
     double rate;
     SimTime begin, end;
     SimRandom random;
-    uint64_t error_in;            /* parts of bits until the next error */
+    uint64_t error_in;  /* parts of bits until the next error */
+    uint64_t next_flit; /* FLIT mode: the first one not yet looked at */
+    bool is_flit_bad;   /* the one before it */
     uint64_t hit_tlps, hit_dllps; /* the next ones get an error */
 } FabReplay;
 
@@ -97,17 +99,9 @@ static void error_draw(FabReplay *replay)
                              : SIM_TIME_NONE / 64);
 }
 
-/* Returns whether @bytes that @port sends at @time get a bit error. A byte has
- * 10 bits on the wire with 8b/10b, and 8.125 with 128b/130b. */
-static bool is_hit(FabPort *port, uint32_t bytes, SimTime time)
+/* Returns whether one of the next @parts gets an error. */
+static bool is_hit_within(FabReplay *replay, uint64_t parts)
 {
-    FabReplay *replay = replay_of(port);
-    uint64_t parts = bytes * BIT_PARTS *
-                     (port->speed >= FAB_SPEED_8_0GT ? 65ull : 80ull) / 8;
-
-    if (replay->rate == 0 || time < replay->begin || time >= replay->end) {
-        return false;
-    }
     if (replay->rate >= 1) {
         return true;
     }
@@ -117,6 +111,48 @@ static bool is_hit(FabPort *port, uint32_t bytes, SimTime time)
     }
     error_draw(replay);
     return true;
+}
+
+static bool has_errors(const FabReplay *replay, SimTime time)
+{
+    return replay->rate > 0 && time >= replay->begin && time < replay->end;
+}
+
+/* Returns whether @bytes that @port sends at @time get a bit error. A byte has
+ * 10 bits on the wire with 8b/10b, and 8.125 with 128b/130b. In FLIT mode the
+ * rate is that of bad flits, and they are in one. */
+static bool is_hit(FabPort *port, uint32_t bytes, SimTime time)
+{
+    FabReplay *replay = replay_of(port);
+    uint64_t parts =
+        port->in_flits
+            ? BIT_PARTS
+            : bytes * BIT_PARTS *
+                  (port->speed >= FAB_SPEED_8_0GT ? 65ull : 80ull) / 8;
+
+    return has_errors(replay, time) && is_hit_within(replay, parts);
+}
+
+/* Returns whether one of the flits is bad that carry a TLP from @start to @end.
+ * The TLP before it may have been in the first of them. */
+static bool is_flit_hit(FabPort *port, SimTime start, SimTime end)
+{
+    FabReplay *replay = replay_of(port);
+    uint64_t first = fab_flits_number(port->flits, start + 1);
+    uint64_t last = fab_flits_number(port->flits, end);
+    bool is_bad = false;
+
+    if (first >= replay->next_flit) {
+        replay->next_flit = first;
+        replay->is_flit_bad = false;
+    }
+    is_bad = replay->is_flit_bad;
+    for (; replay->next_flit <= last; replay->next_flit++) {
+        replay->is_flit_bad =
+            has_errors(replay, start) && is_hit_within(replay, BIT_PARTS);
+        is_bad |= replay->is_flit_bad;
+    }
+    return is_bad;
 }
 
 /* Returns whether the next packet is one of *@left that get an error. */
@@ -144,9 +180,9 @@ static void dllp_send(FabPort *port, bool nak, uint64_t expected)
     uint64_t wire = FAB_DLLP_BYTES * (uint64_t)back->byte_time;
     Dllp dllp = {.expected = expected, .nak = nak};
 
-    dllp.time = MAX(now, back->busy_until);
+    dllp.time = back->in_flits ? now : MAX(now, back->busy_until);
     dllp.time = MAX(dllp.time, replay_of(back)->blocked_until);
-    if (back->params.dllp != FAB_DLLP_FREE) {
+    if (back->dllp != FAB_DLLP_FREE) {
         back->dllp_owed += wire;
         back->counters.dllps_sent++;
     }
@@ -154,7 +190,9 @@ static void dllp_send(FabPort *port, bool nak, uint64_t expected)
     if (is_dllp_hit(back, dllp.time)) {
         return;
     }
-    dllp.time += wire / FAB_PS_FRACTION + back->propagation;
+    dllp.time = back->in_flits ? fab_port_flit_update(back, dllp.time)
+                               : dllp.time + (SimTime)(wire / FAB_PS_FRACTION) +
+                                     back->propagation;
     g_array_append_val(replay->dllps, dllp);
     if (replay->dllps->len == 1) {
         sim_event_schedule(&replay->dllp_event, dllp.time);
@@ -184,10 +222,9 @@ static void nak_schedule(FabPort *port, SimTime time)
 /* When the Ack for @packet is due. */
 static SimTime ack_due(const FabReplay *replay, const Packet *packet)
 {
-    return packet->accepted_at +
-           (replay->part.port->peer->params.dllp == FAB_DLLP_SPEC
-                ? replay->ack_limit
-                : 0);
+    return packet->accepted_at + (replay->part.port->peer->dllp == FAB_DLLP_SPEC
+                                      ? replay->ack_limit
+                                      : 0);
 }
 
 static void ack_event(SimEvent *event)
@@ -307,12 +344,14 @@ static void packet_sent(FabPort *port, uint64_t number, SimTime start,
 {
     FabReplay *replay = replay_of(port);
     Packet *packet = packet_at(replay, number);
-    SimTime in = end + port->propagation;
+    SimTime in = fab_port_received(port, end);
 
     if (replay->deadline == SIM_TIME_NONE) {
         timer_set(replay, end + replay->timer_limit);
     }
-    if (is_chosen(&replay->hit_tlps) || is_hit(port, packet->bytes, start)) {
+    if (is_chosen(&replay->hit_tlps) ||
+        (port->in_flits ? is_flit_hit(port, start, end)
+                        : is_hit(port, packet->bytes, start))) {
         port->peer->counters.bad_tlps++;
         nak_schedule(port, in);
     } else if (number > replay->expected) {
@@ -382,7 +421,7 @@ static bool replay_carries(FabLinkPart *part, FabTlp *tlp, SimTime start,
 
     *packet_at(replay, number) = (Packet){
         .tlp = tlp,
-        .bytes = FAB_TLP_FRAME_BYTES + fab_tlp_bytes(tlp),
+        .bytes = fab_port_tlp_bytes(replay->part.port, tlp),
     };
     replay->bytes += packet_at(replay, number)->bytes;
     replay->newest++;
@@ -528,6 +567,7 @@ static void replay_pause(FabLinkPart *part, SimTime end)
     FabReplay *replay = (FabReplay *)part;
 
     replay->blocked_until = MAX(replay->blocked_until, end);
+    replay->next_flit = 0;
     limits_set(replay, replay->part.port->dllp_limit);
     if (replay->deadline != SIM_TIME_NONE) {
         replay->deadline = end + replay->timer_limit;
@@ -564,10 +604,10 @@ void fab_replay_set_errors(FabPort *port, double rate, SimTime begin,
 {
     FabReplay *replay = replay_of(port);
 
-    replay->rate = rate;
+    replay->rate = port->in_flits ? fab_flit_bad_rate(rate) : rate;
     replay->begin = begin;
     replay->end = end;
-    if (rate > 0 && rate < 1) {
+    if (replay->rate > 0 && replay->rate < 1) {
         error_draw(replay);
     }
 }

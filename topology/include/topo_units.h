@@ -17,7 +17,8 @@ typedef enum TopoUnit {
     TOPO_UNIT_TIME,     /* ps: ps ns us ms s */
     TOPO_UNIT_BYTES,    /* B: B KiB MiB GiB TiB kB MB GB TB */
     TOPO_UNIT_RATE,     /* B/s: the units of TOPO_UNIT_BYTES and "/s" */
-    TOPO_UNIT_SPEED,    /* MT/s: 2.5GT/s 5.0GT/s 8.0GT/s 16.0GT/s 32.0GT/s */
+    TOPO_UNIT_SPEED,    /* MT/s: 2.5GT/s 5.0GT/s 8.0GT/s 16.0GT/s 32.0GT/s
+                           64.0GT/s */
     TOPO_UNIT_WIDTH,    /* lanes: x1 x2 x4 x8 x16 */
     TOPO_UNIT_DISTANCE, /* mm: mm cm m */
     TOPO_UNIT_ADDRESS,  /* 0x..., or a size in bytes */

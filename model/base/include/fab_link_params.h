@@ -14,6 +14,7 @@ typedef enum FabSpeed {
     FAB_SPEED_8_0GT,
     FAB_SPEED_16_0GT,
     FAB_SPEED_32_0GT,
+    FAB_SPEED_64_0GT, /* always in FLIT mode */
 } FabSpeed;
 
 /* "8.0GT/s" and so on. */
@@ -96,6 +97,8 @@ typedef struct FabPortParams {
     FabArbitration arbitration;
     uint32_t phases; /* of the table, for FAB_ARBITRATION_TABLE: 32, 64, 128 or
                         256 */
+    SimTime fec; /* in FLIT mode, from the end of a flit until it is decoded and
+                    checked */
     SimTime latency; /* from the arrival of the first byte (cut-through) or last
                         byte (store) until the component acts on the TLP */
     FabDpcParams dpc; /* of Root Ports and Downstream Ports */

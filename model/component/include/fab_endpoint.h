@@ -30,7 +30,8 @@ typedef struct FabEndpointParams {
     uint32_t write_bytes;  /* largest payload of a write; MPS also limits it */
     uint32_t read_bytes;   /* largest read request, at most MRRS */
     uint32_t reads;        /* outstanding read requests, at most tags */
-    uint32_t tags;         /* number of tags: 32, 256 or 768 */
+    uint32_t tags;         /* number of tags: 32, 256, 768 or
+                              15360 */
     SimTime read_latency;  /* from the last completion until the tag is free */
     SimTime write_latency; /* from the order to write until the first TLP */
     uint32_t writes;       /* orders to write under way at a time, from their
