@@ -36,9 +36,9 @@ static void port_set_skp(FabPort *port, SimTime now)
     uint64_t symbol = lane_byte_time(port->speed);
     bool blocks = port->speed >= FAB_SPEED_8_0GT;
 
-    port->skp_interval = symbol * (blocks ? 375 * 16 : 1538) / FAB_PS_FRACTION;
-    port->skp_time = symbol * (blocks ? 16 : 4) / FAB_PS_FRACTION;
-    port->skp_next = now + port->skp_interval;
+    port->skp.interval = symbol * (blocks ? 375 * 16 : 1538) / FAB_PS_FRACTION;
+    port->skp.time = symbol * (blocks ? 16 : 4) / FAB_PS_FRACTION;
+    port->skp.next = now + port->skp.interval;
 }
 
 /* Ten times the AckFactor: the number of largest TLPs that a receiver may
@@ -99,7 +99,6 @@ void fab_port_set_rate(FabPort *port, FabSpeed speed, uint32_t width,
     port->speed = speed;
     port->width = width;
     port->byte_time = lane_byte_time(speed) / width;
-    port->dllp_time = FAB_DLLP_BYTES * port->byte_time / FAB_PS_FRACTION;
     port_set_skp(port, now);
     if (service->width) {
         service->beat_bytes =
