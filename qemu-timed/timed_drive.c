@@ -6,9 +6,7 @@
  * result waits, and if it is slower, virtual time waits. So the guest sees
  * nothing of the disk of this machine.
  *
- * The drive is that of model/load/fab_nvme.c: a controller that takes one
- * command after the other, a latency of the media with a random part, and media
- * that serve one command after the other.
+ * The drive is that of the model: fab_drive.h has its time.
  *
  * Data in memory of the drive's own host move in no time. If they lie in
  * another host's (timed_dma.c), they move as in the model: the media serve the
@@ -24,16 +22,18 @@
 #include "block/block_int.h"
 #include "qemu/coroutine_int.h"
 #include "timed_qemu.h"
+#include "fab_drive.h"
 
 #define FILTER    "farside-timed"
 #define PS_PER_NS 1000
+
+QEMU_BUILD_BUG_ON(TIMED_DMA_PAGE != FAB_DRIVE_PAGE_BYTES);
 
 typedef struct Filter Filter;
 
 typedef struct Drive {
     char *name;
-    int64_t overhead_ps, read_latency_ps, write_latency_ps, jitter_ps;
-    int64_t read_bytes_s, write_bytes_s;
+    FabDriveTimes times;
 } Drive;
 
 static GPtrArray *drives;
@@ -53,14 +53,12 @@ typedef struct Request Request;
 
 /* The state of a filter */
 struct Filter {
-    const Drive *drive;
+    const char *name;
     uint64_t random;
-    int64_t accept_free_ps; /* the controller has taken the last command */
-    int64_t media_free_ps;  /* the media have served the last command or page */
-    QTAILQ_HEAD(, Request) media; /* requests with pages for the media */
-    QEMUTimer *media_timer;       /* the media have served the first one's */
-    int64_t media_ps;             /* the time of that */
-    unsigned drains;              /* of others who wait for all requests */
+    FabDrive nvme;
+    QEMUTimer *media_timer; /* the media have served a page */
+    int64_t media_ps;       /* the time of that */
+    unsigned drains;        /* of others who wait for all requests */
     uint64_t requests_begun;
     QLIST_HEAD(, Request) requests;
     QLIST_ENTRY(Filter) next;
@@ -79,17 +77,15 @@ struct Request {
     void (*step)(Request *r); /* what the timer is for */
     int64_t time_ps;          /* of the timer */
     unsigned pages;
-    unsigned fetched;    /* pages of another host's memory that are here */
-    unsigned media_todo; /* pages that the media may serve */
-    unsigned media_done; /* pages that they have served */
-    int64_t posted;      /* bytes that were sent to the other host */
-    bool is_begun;       /* on the image */
-    bool is_done;        /* on the image */
-    bool is_due;         /* its time has come, or does not count */
+    unsigned fetched;   /* pages of another host's memory that are here */
+    FabDriveWork work;  /* of the media, if the data are in such memory */
+    int64_t posted;     /* bytes that were sent to the other host */
+    bool is_begun;      /* on the image */
+    bool is_done;       /* on the image */
+    bool is_due;        /* its time has come, or does not count */
     bool is_woken;
     int result;
     QLIST_ENTRY(Request) next;
-    QTAILQ_ENTRY(Request) in_media;
 };
 
 /*
@@ -114,9 +110,16 @@ static int64_t random_below(Filter *f, int64_t limit)
     return (f->random * 0x2545f4914f6cdd1dull >> 1) % limit;
 }
 
-static int64_t transfer_ps(int64_t bytes, int64_t bytes_s)
+static int64_t now_ps(void)
 {
-    return (__int128)bytes * 1000000000000ll / bytes_s;
+    return timed_clock_now() * PS_PER_NS;
+}
+
+/* A latency of the media, with its random part */
+static int64_t latency_ps(Filter *f, bool is_write)
+{
+    return fab_drive_latency(&f->nvme, is_write,
+                             random_below(f, f->nvme.times.jitter + 1));
 }
 
 /* True if the request is the next part of a command that has begun. */
@@ -130,42 +133,32 @@ static bool goes_on(const Request *r)
 /* The media take the next part of a command, after its first latency. */
 static int64_t part_ns(Filter *f, Kind kind, int64_t bytes)
 {
-    int64_t bytes_s =
-        kind == KIND_READ ? f->drive->read_bytes_s : f->drive->write_bytes_s;
+    int64_t time =
+        fab_drive_serve(&f->nvme, now_ps(), kind == KIND_WRITE, bytes, NULL);
 
-    f->media_free_ps = MAX(timed_clock_now() * PS_PER_NS, f->media_free_ps) +
-                       transfer_ps(bytes, bytes_s);
-    return DIV_ROUND_UP(f->media_free_ps, PS_PER_NS);
+    return DIV_ROUND_UP(time, PS_PER_NS);
 }
 
 /* The virtual time at which the request is complete, in ns. */
 static int64_t completion_ns(Filter *f, Kind kind, int64_t bytes)
 {
-    const Drive *d = f->drive;
-    int64_t jitter = random_below(f, d->jitter_ps + 1);
-    int64_t time = MAX(timed_clock_now() * PS_PER_NS, f->accept_free_ps);
+    int64_t latency = latency_ps(f, kind != KIND_READ);
+    int64_t time = fab_drive_accept(&f->nvme, now_ps());
 
-    time += d->overhead_ps;
-    f->accept_free_ps = time;
     switch (kind) {
     case KIND_READ:
-        time = MAX(time + d->read_latency_ps + jitter, f->media_free_ps) +
-               transfer_ps(bytes, d->read_bytes_s);
-        f->media_free_ps = time;
+        time = fab_drive_serve(&f->nvme, time + latency, false, bytes, NULL);
         break;
     case KIND_WRITE:
-        time =
-            MAX(time, f->media_free_ps) + transfer_ps(bytes, d->write_bytes_s);
-        f->media_free_ps = time;
-        time += d->write_latency_ps + jitter;
+        time = fab_drive_serve(&f->nvme, time, true, bytes, NULL) + latency;
         break;
     case KIND_ZEROES:
     case KIND_DISCARD:
-        time = MAX(time, f->media_free_ps) + d->write_latency_ps + jitter;
+        time = MAX(time, f->nvme.served) + latency;
         break;
     case KIND_FLUSH:
         /* Earlier writes are complete. */
-        time = MAX(time, f->media_free_ps);
+        time = MAX(time, f->nvme.served);
         break;
     }
     return DIV_ROUND_UP(time, PS_PER_NS);
@@ -281,11 +274,6 @@ static void begin_on_image(Request *r)
 
 /* The media, for data in another host's memory */
 
-static int64_t page_bytes(const Request *r, unsigned page)
-{
-    return MIN(r->bytes - page * (int64_t)TIMED_DMA_PAGE, TIMED_DMA_PAGE);
-}
-
 static void step_at(Request *r, void (*step)(Request *r), int64_t ps)
 {
     r->step = step;
@@ -293,31 +281,21 @@ static void step_at(Request *r, void (*step)(Request *r), int64_t ps)
     timer_mod_ns(r->timer, DIV_ROUND_UP(ps, PS_PER_NS));
 }
 
-/* The media begin to serve the first page that waits, not before @ps. */
+/* The media begin to serve the page whose turn it is, not before @ps. */
 static void media_begin(Filter *f, int64_t ps)
 {
-    const Request *r = QTAILQ_FIRST(&f->media);
-    int64_t bytes_s =
-        r->kind == KIND_READ ? f->drive->read_bytes_s : f->drive->write_bytes_s;
-
-    f->media_ps = MAX(ps, f->media_free_ps) +
-                  transfer_ps(page_bytes(r, r->media_done), bytes_s);
-    f->media_free_ps = f->media_ps;
-    timer_mod_ns(f->media_timer, DIV_ROUND_UP(f->media_ps, PS_PER_NS));
+    f->media_ps = fab_drive_begin(&f->nvme, ps, NULL);
+    if (f->media_ps != FAB_DRIVE_IDLE) {
+        timer_mod_ns(f->media_timer, DIV_ROUND_UP(f->media_ps, PS_PER_NS));
+    }
 }
 
 /* Another @pages pages of @r are ready for the media at @ps. */
 static void media_add(Request *r, unsigned pages, int64_t ps)
 {
     Filter *f = r->bs->opaque;
-    bool is_idle = QTAILQ_EMPTY(&f->media);
 
-    r->media_todo += pages;
-    if (r->media_todo > pages) {
-        return; /* the request is in the list already */
-    }
-    QTAILQ_INSERT_TAIL(&f->media, r, in_media);
-    if (is_idle) {
+    if (fab_drive_add(&f->nvme, &r->work, pages)) {
         media_begin(f, ps);
     }
 }
@@ -325,18 +303,10 @@ static void media_add(Request *r, unsigned pages, int64_t ps)
 static void media_remove(Request *r)
 {
     Filter *f = r->bs->opaque;
-    bool is_first = QTAILQ_FIRST(&f->media) == r;
 
-    if (r->media_todo == 0) {
-        return;
-    }
-    r->media_todo = 0;
-    QTAILQ_REMOVE(&f->media, r, in_media);
-    if (is_first) {
+    if (fab_drive_remove(&f->nvme, &r->work)) {
         timer_del(f->media_timer);
-        if (!QTAILQ_EMPTY(&f->media)) {
-            media_begin(f, timed_clock_now() * PS_PER_NS);
-        }
+        media_begin(f, now_ps());
     }
 }
 
@@ -354,14 +324,11 @@ static void post(Request *r, int64_t end)
 /* The media have served a page of @r, at @ps. */
 static void page_served(Request *r, int64_t ps)
 {
-    Filter *f = r->bs->opaque;
-    unsigned done = r->media_done;
+    unsigned done = r->work.done;
 
     if (r->kind == KIND_WRITE) {
         if (done == r->pages) {
-            step_at(r, due,
-                    ps + f->drive->write_latency_ps +
-                        random_below(f, f->drive->jitter_ps + 1));
+            step_at(r, due, ps + latency_ps(r->bs->opaque, true));
         }
         return;
     }
@@ -380,18 +347,10 @@ static void page_served(Request *r, int64_t ps)
 static void media_event(void *opaque)
 {
     Filter *f = opaque;
-    Request *r = QTAILQ_FIRST(&f->media);
+    Request *r = container_of(fab_drive_end(&f->nvme), Request, work);
     int64_t ps = f->media_ps;
 
-    QTAILQ_REMOVE(&f->media, r, in_media);
-    r->media_done++;
-    r->media_todo--;
-    if (r->media_todo > 0) {
-        QTAILQ_INSERT_TAIL(&f->media, r, in_media);
-    }
-    if (!QTAILQ_EMPTY(&f->media)) {
-        media_begin(f, ps);
-    }
+    media_begin(f, ps);
     page_served(r, ps);
 }
 
@@ -423,12 +382,9 @@ static void media_are_ready(Request *r)
 /* The controller has taken the command. */
 static void accepted(Request *r)
 {
-    Filter *f = r->bs->opaque;
-
     if (r->kind == KIND_READ) {
         step_at(r, media_are_ready,
-                r->time_ps + f->drive->read_latency_ps +
-                    random_below(f, f->drive->jitter_ps + 1));
+                r->time_ps + latency_ps(r->bs->opaque, false));
     } else {
         timed_dma_fetch(r->dma, pages_arrived, r);
     }
@@ -439,10 +395,8 @@ static int64_t begin_steps(Request *r)
 {
     Filter *f = r->bs->opaque;
 
-    f->accept_free_ps = MAX(timed_clock_now() * PS_PER_NS, f->accept_free_ps) +
-                        f->drive->overhead_ps;
-    step_at(r, accepted, f->accept_free_ps);
-    return DIV_ROUND_UP(f->accept_free_ps, PS_PER_NS);
+    step_at(r, accepted, fab_drive_accept(&f->nvme, now_ps()));
+    return DIV_ROUND_UP(r->time_ps, PS_PER_NS);
 }
 
 /* The data of a write that must come from another host first */
@@ -516,6 +470,7 @@ static int coroutine_fn serve(BlockDriverState *bs, Kind kind, int64_t offset,
         .co = qemu_coroutine_self(),
         .step = due,
         .pages = DIV_ROUND_UP(bytes, TIMED_DMA_PAGE),
+        .work = {.size_bytes = bytes, .is_write = kind == KIND_WRITE},
         .is_woken = true, /* not before this coroutine has yielded */
     };
     int64_t end = 0;
@@ -534,7 +489,7 @@ static int coroutine_fn serve(BlockDriverState *bs, Kind kind, int64_t offset,
         }
     }
     timed_steps_add("drive %s %d %" PRId64 " %" PRId64 " %" PRId64,
-                    f->drive->name, kind, offset, bytes, end);
+                    f->name, kind, offset, bytes, end);
     if (!must_fetch(&r)) {
         begin_on_image(&r);
     }
@@ -688,11 +643,12 @@ static int filter_open(BlockDriverState *bs, QDict *options, int flags,
         const Drive *drive = drives->pdata[i];
 
         if (strcmp(drive->name, name) == 0) {
-            f->drive = drive;
+            f->name = drive->name;
+            f->nvme.times = drive->times;
             f->random = g_str_hash(name) | 1ull << 32;
         }
     }
-    if (!f->drive) {
+    if (!f->name) {
         error_setg(errp, "there is no drive '%s' in virtual time", name ?: "");
         return -EINVAL;
     }
@@ -702,7 +658,6 @@ static int filter_open(BlockDriverState *bs, QDict *options, int flags,
         return r;
     }
     QLIST_INIT(&f->requests);
-    QTAILQ_INIT(&f->media);
     f->media_timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, media_event, f);
     QLIST_INSERT_HEAD(&filters, f, next);
     bs->supported_write_flags =
@@ -785,8 +740,9 @@ bool timed_drive_option(const char *value)
     g_auto(GStrv) words = g_strsplit(value, ":", -1);
     Drive *drive = g_new0(Drive, 1);
     int64_t *const numbers[] = {
-        &drive->overhead_ps, &drive->read_latency_ps, &drive->write_latency_ps,
-        &drive->jitter_ps,   &drive->read_bytes_s,    &drive->write_bytes_s,
+        &drive->times.overhead,      &drive->times.read_latency,
+        &drive->times.write_latency, &drive->times.jitter,
+        &drive->times.read_bytes_s,  &drive->times.write_bytes_s,
     };
     unsigned i;
 

@@ -429,7 +429,7 @@ static void piece_expire(FabRoot *root, unsigned number)
     cpl->transaction = root->tags[number].transaction;
     cpl->tail_at = sim_engine_now(root->component.engine);
     cpl->ingress = port;
-    cpl->link_epoch = port->link_epoch - 1; /* it holds no credits */
+    cpl->link_epoch = port->buffer.epoch - 1; /* it holds no credits */
     root->piece_over(root, port, cpl);
 }
 

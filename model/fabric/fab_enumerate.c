@@ -598,14 +598,13 @@ static void commit(const Enumeration *e)
     unsigned i, bar;
 
     for (i = 0; i < e->root->port_count; i++) {
-        e->root->ports[i]->has_bridge = false;
+        e->root->ports[i]->bridge = (FabBridge){0};
     }
     for (i = 0; i < e->fns->len; i++) {
         const Fn *fn = get_fn(e, i);
         FabBdf bdf = get_fn(e, fn->parent)->secondary << 8 | fn->devfn;
 
         if (fn->bridge) {
-            fn->bridge->has_bridge = true;
             fn->bridge->bridge = (FabBridge){
                 .bdf = bdf,
                 .primary = FAB_BDF_BUS(bdf),

@@ -140,7 +140,7 @@ static inline void source_remove(FabPort *port, unsigned index, FabTlp *tlp)
     }
     if (!source->held) {
         port->active &= ~(1ull << index);
-        port->shared &= ~(1ull << index);
+        port->turns.shared &= ~(1ull << index);
     }
 }
 
@@ -202,8 +202,8 @@ static FabTlp *arbitrate_weighted(FabPort *port, SimTime now,
         FabSource *source = &port->sources[index];
         FabTlp *tlp;
 
-        if (!(port->shared >> index & 1)) {
-            source->served = MAX(source->served, port->served);
+        if (!(port->turns.shared >> index & 1)) {
+            source->served = MAX(source->served, port->turns.served);
         }
         if (best && source->served >= best->served) {
             continue;
@@ -214,12 +214,12 @@ static FabTlp *arbitrate_weighted(FabPort *port, SimTime now,
             best_tlp = tlp;
             *ret_source = index;
         } else {
-            source->served = MAX(source->served, port->served);
+            source->served = MAX(source->served, port->turns.served);
         }
     }
-    port->shared = port->active;
+    port->turns.shared = port->active;
     if (best) {
-        port->served = best->served;
+        port->turns.served = best->served;
         best->served += service_of(best, best_tlp);
     }
     return best_tlp;
@@ -270,7 +270,7 @@ typedef struct FabPortTable {
  * phases of sources that have none, or none that can go (PCIe 5.0 s6.3.3.3). */
 static FabTlp *arbitrate_table(FabPort *port, SimTime now, unsigned *ret_source)
 {
-    FabPortTable *table = port->table;
+    FabPortTable *table = port->turns.table;
     uint64_t tabled = table ? table->sources : 0;
     uint64_t left = port->active & tabled;
     FabTlp *own = pick_any(port, port->active & ~tabled, now, ret_source);
@@ -324,7 +324,7 @@ static void table_fill(FabPort *port, const uint32_t *counts)
             }
         }
         behind[best] -= port->params.phases;
-        port->table->source[phase] = best;
+        port->turns.table->source[phase] = best;
     }
 }
 
@@ -334,11 +334,11 @@ void fab_port_set_table(FabPort *port, const uint32_t *shares)
     int64_t phases = port->params.phases, left = phases;
     uint64_t sum = 0;
 
-    port->table =
-        g_malloc0(sizeof(*port->table) + (size_t)phases * sizeof(uint8_t));
+    port->turns.table = g_malloc0(sizeof(*port->turns.table) +
+                                  (size_t)phases * sizeof(uint8_t));
     for (unsigned i = 0; i < port->source_count; i++) {
         sum += shares[i];
-        port->table->sources |= (uint64_t)(shares[i] > 0) << i;
+        port->turns.table->sources |= (uint64_t)(shares[i] > 0) << i;
     }
     for (unsigned i = 0; i < port->source_count; i++) {
         counts[i] = shares[i] ? MAX(1, shares[i] * (uint64_t)phases / sum) : 0;
@@ -368,7 +368,7 @@ void fab_port_set_table(FabPort *port, const uint32_t *shares)
 
 void fab_port_free_table(FabPort *port)
 {
-    g_free(port->table);
+    g_free(port->turns.table);
 }
 
 FabTlp *fab_port_take(FabPort *port, SimTime now, FabSource **ret_source)
@@ -407,7 +407,7 @@ SimTime fab_port_next_try_among(const FabPort *port)
         }
     }
     if ((port->active & (port->active - 1)) || source->relaxed ||
-        source->served < port->served || port->special) {
+        source->served < port->turns.served || port->special) {
         return port->busy_until;
     }
     return ready;

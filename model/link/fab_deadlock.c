@@ -11,7 +11,7 @@ static bool is_returning(const FabPort *port, FabClass cls)
 {
     const FabCreditReturn *ret = NULL;
 
-    if (port->peer->freed_bytes[cls]) {
+    if (port->peer->buffer.freed_bytes[cls]) {
         return true;
     }
     while ((ret = fab_port_next_return(port, ret))) {

@@ -269,11 +269,13 @@ static bool is_over(const FabPort *ingress, const Overflow *overflow,
     FabClass cls = tlp->cls;
     uint32_t header, data;
 
-    header = all->header[cls] - fab_credit_sum_header(ingress->granted[cls]) -
-             fab_credit_sum_header(ingress->freed[cls]) -
+    header = all->header[cls] -
+             fab_credit_sum_header(ingress->buffer.granted[cls]) -
+             fab_credit_sum_header(ingress->buffer.freed[cls]) -
              overflow->lost_header[cls];
-    data = all->data[cls] - fab_credit_sum_data(ingress->granted[cls]) -
-           fab_credit_sum_data(ingress->freed[cls]) - overflow->lost_data[cls];
+    data = all->data[cls] - fab_credit_sum_data(ingress->buffer.granted[cls]) -
+           fab_credit_sum_data(ingress->buffer.freed[cls]) -
+           overflow->lost_data[cls];
     return (all->header[cls] != FAB_CREDITS_INFINITE &&
             header > overflow->space.header[cls]) ||
            (all->data[cls] != FAB_CREDITS_INFINITE &&
@@ -286,7 +288,7 @@ static bool fault_drops(FabLinkPart *part, FabTlp *tlp)
     FabComponent *owner = ingress->owner;
     Overflow *overflow = &((End *)part)->overflow;
 
-    if (!overflow->is_there || tlp->link_epoch != ingress->link_epoch ||
+    if (!overflow->is_there || tlp->link_epoch != ingress->buffer.epoch ||
         !is_over(ingress, overflow, tlp)) {
         return false;
     }

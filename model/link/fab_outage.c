@@ -34,7 +34,7 @@ static bool outage_discards(FabLinkPart *part, FabTlp *tlp, SimTime end)
         tlp->transaction = 0; /* the owner lets its order fail */
     }
     tlp->ingress = port;
-    tlp->link_epoch = port->link_epoch - 1;
+    tlp->link_epoch = port->buffer.epoch - 1;
     tlp->tail_at = end;
     tlp->arrive_at = end;
     fab_fifo_push(&outage->dropped, tlp);
@@ -48,12 +48,13 @@ static bool outage_discards(FabLinkPart *part, FabTlp *tlp, SimTime end)
 static void complete(FabPort *port, FabTlp *tlp, SimTime now)
 {
     FabComponent *owner = port->owner;
-    FabTlp *cpl = fab_tlp_refuse_for(
-        owner, tlp, fab_link_status(port),
-        port->has_bridge ? port->bridge.bdf : owner->bdf, FAB_LOSS_LINK_DOWN);
+    FabTlp *cpl = fab_tlp_refuse_for(owner, tlp, fab_link_status(port),
+                                     fab_port_bridge(port) ? port->bridge.bdf
+                                                           : owner->bdf,
+                                     FAB_LOSS_LINK_DOWN);
 
     cpl->ingress = port;
-    cpl->link_epoch = port->link_epoch - 1;
+    cpl->link_epoch = port->buffer.epoch - 1;
     cpl->tail_at = now;
     fab_tlp_measure(cpl);
     owner->ops->receive(owner, port, cpl);
@@ -107,13 +108,13 @@ static void end_down(FabPort *port, SimTime now)
     fab_link_forget(port);
     port->is_down = true;
     fab_link_set_special(&outage_of(port)->part, true);
-    port->link_epoch++;
-    port->owes_ack = false;
+    port->buffer.epoch++;
+    port->buffer.owes_ack = false;
     port->dllp_owed = 0;
     fab_port_forget_returns(port);
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-        port->freed[cls] = 0;
-        port->freed_bytes[cls] = 0;
+        port->buffer.freed[cls] = 0;
+        port->buffer.freed_bytes[cls] = 0;
         /* A TLP that is discarded needs no credits. */
         fab_port_set_infinite(port, cls, FAB_INFINITE_ALL);
         port->credits[cls] =

@@ -29,17 +29,17 @@ static SimTime overhead_time(FabPort *port, SimTime now)
         }
         port->dllp_owed = 0;
     }
-    if (now >= port->skp_next && port->skp_interval) {
-        SimTime late = (now - port->skp_next) / port->skp_interval;
-        SimTime due = port->skp_next + late * port->skp_interval;
+    if (now >= port->skp.next && port->skp.interval) {
+        SimTime late = (now - port->skp.next) / port->skp.interval;
+        SimTime due = port->skp.next + late * port->skp.interval;
 
         if (due < port->busy_until) { /* a TLP was on the wire */
             due = port->busy_until;
         }
-        if (due + port->skp_time > now) {
-            time += due + port->skp_time - now;
+        if (due + port->skp.time > now) {
+            time += due + port->skp.time - now;
         }
-        port->skp_next += (late + 1) * port->skp_interval;
+        port->skp.next += (late + 1) * port->skp.interval;
     }
     return time;
 }
@@ -56,47 +56,47 @@ static inline void credits_consume(FabPort *port, const FabTlp *tlp)
  * PCIe 5.0 s2.6.1.2). A TLP from before the link was down holds no credits. */
 static inline void credits_receive(FabPort *ingress, const FabTlp *tlp)
 {
-    if (G_LIKELY(tlp->link_epoch == ingress->link_epoch)) {
-        ingress->granted[tlp->cls] -= fab_credit_sum_of(
-            ingress->grants_infinite[tlp->cls], tlp->data_credits);
+    if (G_LIKELY(tlp->link_epoch == ingress->buffer.epoch)) {
+        ingress->buffer.granted[tlp->cls] -= fab_credit_sum_of(
+            ingress->buffer.infinite[tlp->cls], tlp->data_credits);
     }
 }
 
 static G_GNUC_NO_INLINE void returns_take(FabPort *port, SimTime now)
 {
-    const FabCreditReturn *ret = fab_port_return(port, port->returns_head);
+    const FabCreditReturn *ret = fab_port_return(port, port->returns.head);
 
     do {
         port->credits[fab_credit_return_class(ret)] +=
             fab_credit_return_sum(ret);
-        port->returns_head += FAB_RETURN_BYTES;
-        ret = fab_port_return(port, port->returns_head);
+        port->returns.head += FAB_RETURN_BYTES;
+        ret = fab_port_return(port, port->returns.head);
     } while (ret->time <= now);
 }
 
 /* Adds the credits that have come back by @now. */
 static inline void credits_collect(FabPort *port, SimTime now)
 {
-    if (fab_port_return(port, port->returns_head)->time <= now) {
+    if (fab_port_return(port, port->returns.head)->time <= now) {
         returns_take(port, now);
     }
 }
 
 static G_GNUC_NO_INLINE void returns_grow(FabPort *port)
 {
-    uint32_t old = port->returns_mask / FAB_RETURN_BYTES + 1, size = old * 2;
-    uint32_t bytes = port->returns_tail - port->returns_head;
+    uint32_t old = port->returns.mask / FAB_RETURN_BYTES + 1, size = old * 2;
+    uint32_t bytes = port->returns.tail - port->returns.head;
     FabCreditReturn *ring =
         FAB_ARENA_NEW(&port->owner->fabric->arena, FabCreditReturn, size);
 
     for (uint32_t at = 0; at < bytes; at += FAB_RETURN_BYTES) {
         ring[at / FAB_RETURN_BYTES] =
-            *fab_port_return(port, port->returns_head + at);
+            *fab_port_return(port, port->returns.head + at);
     }
-    port->returns = ring;
-    port->returns_mask = (size - 1) * FAB_RETURN_BYTES;
-    port->returns_head = 0;
-    port->returns_tail = bytes;
+    port->ring = ring;
+    port->returns.mask = (size - 1) * FAB_RETURN_BYTES;
+    port->returns.head = 0;
+    port->returns.tail = bytes;
 }
 
 /* Enters credits that will be back at the sender @port at @ret.time. The calls
@@ -108,14 +108,14 @@ static inline void returns_insert(FabPort *port, FabCreditReturn ret)
 
     /* Besides the entries, there is one behind the last and one before the
      * first. */
-    if (G_UNLIKELY(port->returns_tail - port->returns_head +
+    if (G_UNLIKELY(port->returns.tail - port->returns.head +
                        2 * FAB_RETURN_BYTES >
-                   port->returns_mask)) {
+                   port->returns.mask)) {
         returns_grow(port);
     }
-    at = port->returns_tail;
-    port->returns_tail += FAB_RETURN_BYTES;
-    fab_port_return(port, port->returns_tail)->time = SIM_TIME_NONE;
+    at = port->returns.tail;
+    port->returns.tail += FAB_RETURN_BYTES;
+    fab_port_return(port, port->returns.tail)->time = SIM_TIME_NONE;
     while ((before = fab_port_return(port, at - FAB_RETURN_BYTES))->time >
            ret.time) {
         *fab_port_return(port, at) = *before;
@@ -152,7 +152,7 @@ static inline void update_arrives(FabPort *ingress, FabClass cls,
 {
     FabPort *sender = ingress->peer;
 
-    ingress->granted[cls] += credits;
+    ingress->buffer.granted[cls] += credits;
     returns_insert(sender, (FabCreditReturn){time, credits | cls});
     if (G_UNLIKELY(sender->waiting)) {
         wake_at(sender, MAX(time, sender->busy_until));
@@ -185,7 +185,7 @@ static inline void update_send_at(FabPort *ingress, FabClass cls,
         return;
     }
     update_arrives(ingress, cls, credits,
-                   time + ingress->dllp_time + ingress->propagation);
+                   time + fab_port_dllp_time(ingress) + ingress->propagation);
 }
 
 /* Sends an UpdateFC with @credits, which become free at @time, now or later. */
@@ -206,10 +206,10 @@ static inline void update_send(FabPort *ingress, FabClass cls,
 /* Returns the freed credits of @cls, which are then kept no longer. */
 static FabCreditSum freed_take(FabPort *ingress, FabClass cls)
 {
-    FabCreditSum credits = ingress->freed[cls];
+    FabCreditSum credits = ingress->buffer.freed[cls];
 
-    ingress->freed[cls] = 0;
-    ingress->freed_bytes[cls] = 0;
+    ingress->buffer.freed[cls] = 0;
+    ingress->buffer.freed_bytes[cls] = 0;
     return credits;
 }
 
@@ -218,11 +218,11 @@ void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time)
     update_send(ingress, cls, freed_take(ingress, cls), time);
 }
 
-/* When the UpdateFC for the freed credits of @cls is due. */
-static inline SimTime update_due(const FabPort *ingress, FabClass cls)
+/* Time until an UpdateFC must follow the first of the credits that it is for.
+ */
+static inline SimTime update_limit(const FabPort *ingress)
 {
-    return ingress->freed_since[cls] +
-           (G_UNLIKELY(ingress->collects) ? UPDATE_TIME : ingress->dllp_limit);
+    return ingress->collects ? UPDATE_TIME : ingress->buffer.dllp_limit;
 }
 
 /*
@@ -236,14 +236,15 @@ static inline SimTime update_due(const FabPort *ingress, FabClass cls)
 static G_GNUC_NO_INLINE void update_send_due(FabPort *ingress, FabClass cls,
                                              SimTime now)
 {
-    SimTime due = update_due(ingress, cls);
+    SimTime due = ingress->buffer.update_due[cls];
     SimTime start = due + ingress->params.credit_latency;
 
     if (start >= now) {
         fab_port_update_fc(ingress, cls, due);
         return;
     }
-    start = MAX(start, now - ingress->dllp_time - ingress->propagation);
+    start =
+        MAX(start, now - fab_port_dllp_time(ingress) - ingress->propagation);
     update_send_at(ingress, cls, freed_take(ingress, cls), start);
 }
 
@@ -254,13 +255,13 @@ static SimTime updates_send_due(FabPort *ingress, SimTime now)
     SimTime next = SIM_TIME_NONE;
 
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-        if (!ingress->freed_bytes[cls]) {
+        if (!ingress->buffer.freed_bytes[cls]) {
             continue;
         }
-        if (update_due(ingress, cls) <= now) {
+        if (ingress->buffer.update_due[cls] <= now) {
             update_send_due(ingress, cls, now);
         } else {
-            next = MIN(next, update_due(ingress, cls));
+            next = MIN(next, ingress->buffer.update_due[cls]);
         }
     }
     return next;
@@ -271,8 +272,8 @@ static SimTime updates_send_due(FabPort *ingress, SimTime now)
  * less data credits than the largest payload needs. */
 static inline bool is_update_urgent(const FabPort *ingress, FabClass cls)
 {
-    unsigned infinite = ingress->grants_infinite[cls];
-    FabCreditSum left = ingress->granted[cls];
+    unsigned infinite = ingress->buffer.infinite[cls];
+    FabCreditSum left = ingress->buffer.granted[cls];
     uint32_t least = cls == FAB_CLASS_NP ? 1 : ingress->mps_bytes / 16;
 
     return (!(infinite & FAB_INFINITE_HEADER) &&
@@ -287,9 +288,45 @@ static inline bool is_update_full(const FabPort *ingress, const FabTlp *tlp,
                                   SimTime time)
 {
     return G_UNLIKELY(ingress->collects)
-               ? ingress->freed_bytes[tlp->cls] >= ingress->params.collect_bytes
+               ? ingress->buffer.freed_bytes[tlp->cls] >=
+                     ingress->params.collect_bytes
                : time + fab_port_tlp_wire_time(ingress, tlp) >=
-                     update_due(ingress, tlp->cls);
+                     ingress->buffer.update_due[tlp->cls];
+}
+
+/* Adds the credits of @tlp to the freed ones of its class, and sends an
+ * UpdateFC for them if they are to wait for no more. */
+static inline void credits_add(FabPort *ingress, const FabTlp *tlp,
+                               SimTime time)
+{
+    FabBuffer *buffer = &ingress->buffer;
+    FabClass cls = tlp->cls;
+
+    buffer->freed_at[cls] = time;
+    buffer->freed[cls] +=
+        fab_credit_sum_of(buffer->infinite[cls], tlp->data_credits);
+    buffer->freed_bytes[cls] += tlp->wire_bytes;
+    if (is_update_urgent(ingress, cls) || is_update_full(ingress, tlp, time)) {
+        fab_port_update_fc(ingress, cls, time);
+    }
+}
+
+/* credits_gather() for the first of the freed credits. */
+static G_GNUC_NO_INLINE void
+credits_gather_first(FabPort *ingress, const FabTlp *tlp, SimTime time)
+{
+    FabBuffer *buffer = &ingress->buffer;
+    FabClass cls = tlp->cls;
+
+    if (buffer->freed_bytes[cls]) {
+        update_send_due(ingress, cls, sim_engine_now(ingress->owner->engine));
+    }
+    buffer->update_due[cls] = time + update_limit(ingress);
+    credits_add(ingress, tlp, time);
+    if (buffer->freed_bytes[cls] && ingress->peer->waiting) {
+        wake_at(ingress->peer,
+                MAX(buffer->update_due[cls], ingress->peer->busy_until));
+    }
 }
 
 /*
@@ -298,32 +335,20 @@ static inline bool is_update_full(const FabPort *ingress, const FabTlp *tlp,
  * (PCIe 5.0 s2.6.1.2). A sender that waits comes for it at that time; see
  * credits_await().
  */
-static void credits_gather(FabPort *ingress, const FabTlp *tlp, SimTime time)
+static inline void credits_gather(FabPort *ingress, const FabTlp *tlp,
+                                  SimTime time)
 {
+    const FabBuffer *buffer = &ingress->buffer;
     FabClass cls = tlp->cls;
-    bool is_first;
 
     /* A TLP that leaves through a slow egress can free its place later than a
      * TLP that came in after it. The two need separate UpdateFCs, so that none
      * is sent too early. */
-    if (ingress->freed_bytes[cls] &&
-        (time < ingress->freed_at[cls] || time > update_due(ingress, cls))) {
-        update_send_due(ingress, cls, sim_engine_now(ingress->owner->engine));
-    }
-    is_first = ingress->freed_bytes[cls] == 0;
-    if (is_first) {
-        ingress->freed_since[cls] = time;
-    }
-    ingress->freed_at[cls] = time;
-    ingress->freed[cls] +=
-        fab_credit_sum_of(ingress->grants_infinite[cls], tlp->data_credits);
-    ingress->freed_bytes[cls] += tlp->wire_bytes;
-    if (is_update_urgent(ingress, cls) || is_update_full(ingress, tlp, time)) {
-        fab_port_update_fc(ingress, cls, time);
-    }
-    if (is_first && ingress->freed_bytes[cls] && ingress->peer->waiting) {
-        wake_at(ingress->peer,
-                MAX(update_due(ingress, cls), ingress->peer->busy_until));
+    if (buffer->freed_bytes[cls] && time >= buffer->freed_at[cls] &&
+        time <= buffer->update_due[cls]) {
+        credits_add(ingress, tlp, time);
+    } else {
+        credits_gather_first(ingress, tlp, time);
     }
 }
 
@@ -332,10 +357,10 @@ static void credits_gather(FabPort *ingress, const FabTlp *tlp, SimTime time)
 static inline void release(FabPort *ingress, const FabTlp *tlp, SimTime time)
 {
     FabClass cls = tlp->cls;
-    unsigned infinite = ingress->grants_infinite[cls];
+    unsigned infinite = ingress->buffer.infinite[cls];
 
     if (infinite == FAB_INFINITE_ALL ||
-        tlp->link_epoch != ingress->link_epoch) {
+        tlp->link_epoch != ingress->buffer.epoch) {
         return;
     }
     if (ingress->dllp == FAB_DLLP_SPEC) {
@@ -372,14 +397,14 @@ void fab_port_consume(FabTlp *tlp, SimTime time)
 static inline void ack_owe(FabPort *ingress, SimTime start, SimTime end)
 {
     if (ingress->dllp == FAB_DLLP_SPEC) {
-        if (!ingress->owes_ack) {
-            ingress->owes_ack = true;
-            ingress->ack_since = start;
+        if (!ingress->buffer.owes_ack) {
+            ingress->buffer.owes_ack = true;
+            ingress->buffer.ack_since = start;
         }
-        if (end - ingress->ack_since < ingress->dllp_limit) {
+        if (end - ingress->buffer.ack_since < ingress->buffer.dllp_limit) {
             return;
         }
-        ingress->owes_ack = false;
+        ingress->buffer.owes_ack = false;
     } else if (ingress->dllp != FAB_DLLP_EACH) {
         return;
     }
@@ -423,7 +448,7 @@ SimTime fab_port_occupy(FabPort *port, SimTime now, uint32_t bytes)
         port->counters.wire_sent_bytes += bytes;
         return start;
     }
-    if (port->dllp_owed || now >= port->skp_next) {
+    if (port->dllp_owed || now >= port->skp.next) {
         start += overhead_time(port, now);
     }
     wire = fab_port_wire_time(port, bytes) + port->time_carry;
@@ -522,7 +547,7 @@ static inline void transmit_at(FabPort *port, FabTlp *tlp, SimTime now,
         release(tlp->ingress, tlp, end);
     }
     tlp->ingress = peer;
-    tlp->link_epoch = peer->link_epoch;
+    tlp->link_epoch = peer->buffer.epoch;
     tlp->ready_at = 0;
     if (port->waiting) {
         port->waiting = false;
@@ -567,7 +592,7 @@ static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     SimTime start = now, end;
     uint64_t wire;
 
-    if (port->dllp_owed || now >= port->skp_next) {
+    if (port->dllp_owed || now >= port->skp.next) {
         if (G_UNLIKELY(port->in_flits)) {
             transmit_flit(port, tlp, now);
             return;
@@ -594,7 +619,7 @@ static void credits_await(FabPort *port, SimTime now, SimTime wake)
     if (port->peer->dllp == FAB_DLLP_SPEC) {
         wake = MIN(wake, updates_send_due(port->peer, now));
     }
-    wake = MIN(wake, fab_port_return(port, port->returns_head)->time);
+    wake = MIN(wake, fab_port_return(port, port->returns.head)->time);
     if (wake != SIM_TIME_NONE) {
         wake_at(port, MAX(wake, now));
     }

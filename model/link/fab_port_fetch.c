@@ -20,8 +20,8 @@ static inline void fetch_two(const void *address)
 static inline void fetch_ingress(const FabPort *port)
 {
     if (port) {
-        fab_prefetch(&port->granted);
-        fab_prefetch(&port->freed_since);
+        fab_prefetch(&port->buffer.granted);
+        fab_prefetch(&port->buffer.update_due);
         fab_prefetch(&port->owner);
     }
 }

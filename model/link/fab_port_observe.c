@@ -156,10 +156,10 @@ SimTime fab_port_dllp_owed(const FabPort *port)
 
 SimTime fab_port_skp_time(const FabPort *port)
 {
-    return port->skp_time;
+    return port->skp.time;
 }
 
 SimTime fab_port_skp_interval(const FabPort *port)
 {
-    return port->skp_interval;
+    return port->skp.interval;
 }

@@ -45,6 +45,48 @@ typedef struct FabSource {
 
 #define FAB_SOURCES_MAX 64
 
+/*
+ * The receive buffer of a port: its credits, by class, and what the receiver
+ * owes the sender. The credits of `granted` are with the sender, or on their
+ * way to it, and no TLP which has come in took them.
+ */
+typedef struct FabBuffer {
+    FabCreditSum granted[FAB_CLASSES];
+    FabCreditSum freed[FAB_CLASSES];   /* no UpdateFC is sent for them yet */
+    uint32_t freed_bytes[FAB_CLASSES]; /* wire size of the freed TLPs */
+    uint8_t epoch; /* number of times that the link has gone down; TLPs with
+                      another one hold no credits of the link */
+    uint8_t infinite[FAB_CLASSES]; /* `infinite` of the peer */
+
+    /* When the UpdateFC for the freed TLPs is due, and when the last of them
+     * left the buffer. */
+    _Alignas(FAB_CACHE_LINE) SimTime update_due[FAB_CLASSES];
+    SimTime freed_at[FAB_CLASSES];
+    SimTime ack_since;   /* begin of the first TLP that lacks an Ack */
+    uint32_t dllp_limit; /* time until a TLP must be acknowledged, or a freed
+                            credit returned, under FAB_DLLP_SPEC */
+    bool owes_ack;       /* a TLP lacks an Ack */
+} FabBuffer;
+
+/* SKP ordered sets. */
+typedef struct FabSkp {
+    SimTime next;     /* when it is due; always 0 in FLIT mode */
+    SimTime interval; /* 0: there are none */
+    SimTime time;     /* of one, on the wire */
+} FabSkp;
+
+/* The used part of the ring of credits on their way back; offsets in bytes. */
+typedef struct FabReturns {
+    uint32_t mask, head, tail;
+} FabReturns;
+
+/* fab_arbiter.c: what weighted arbitration and a table remember. */
+typedef struct FabTurns {
+    uint64_t shared; /* active sources at the last weighted arbitration */
+    uint64_t served; /* FabSource.served of the source it chose */
+    struct FabPortTable *table; /* owned; NULL: there is none */
+} FabTurns;
+
 /* Something that the link does beyond the wire; see fab_link_priv.h. */
 typedef struct FabLinkPart FabLinkPart;
 
@@ -55,23 +97,7 @@ typedef struct FabLinkPart FabLinkPart;
  * sender writes.
  */
 struct FabPort {
-    /* Receive side. Credits that are granted to the sender, or on their way to
-     * it, and that no TLP which has come in took. */
-    _Alignas(FAB_CACHE_LINE) FabCreditSum granted[FAB_CLASSES];
-    /* Freed credits for which no UpdateFC is sent yet. */
-    FabCreditSum freed[FAB_CLASSES];
-    uint32_t freed_bytes[FAB_CLASSES]; /* wire size of the freed TLPs */
-    uint8_t link_epoch; /* number of times that the link has gone down; TLPs
-                           with another one hold no credits of the link */
-    uint8_t grants_infinite[FAB_CLASSES]; /* `infinite` of the peer */
-
-    /* When the first and the last of the freed TLPs left the buffer. */
-    _Alignas(FAB_CACHE_LINE) SimTime freed_since[FAB_CLASSES];
-    SimTime freed_at[FAB_CLASSES];
-    SimTime ack_since;   /* begin of the first TLP that lacks an Ack */
-    uint32_t dllp_limit; /* time until a TLP must be acknowledged, or a freed
-                            credit returned, under FAB_DLLP_SPEC */
-    bool owes_ack;       /* a TLP lacks an Ack */
+    _Alignas(FAB_CACHE_LINE) FabBuffer buffer;
 
     /* These do not change while the link stays as it is. */
     _Alignas(FAB_CACHE_LINE) FabComponent *owner;
@@ -94,17 +120,13 @@ struct FabPort {
     bool is_down : 1;      /* the link is down */
     bool traced : 1;       /* the fabric traces TLPs on links */
     bool in_flits : 1;     /* FLIT mode: `flits` is set */
-    uint16_t dllp_time;    /* of a DLLP on the wire, in ps; at most 32 ns */
 
     /* Send side. The wire is taken until busy_until. */
     _Alignas(FAB_CACHE_LINE) SimTime busy_until;
-    uint64_t active;      /* bit mask of the sources that hold a TLP */
-    uint64_t order;       /* egress_order of the next TLP to be queued */
-    uint64_t dllp_owed;   /* DLLP time not yet on the wire, as byte_time */
-    SimTime skp_next;     /* when the next SKP ordered set is due; always 0 in
-                             FLIT mode */
-    SimTime skp_interval; /* 0: none */
-    SimTime skp_time;
+    uint64_t active;    /* bit mask of the sources that hold a TLP */
+    uint64_t order;     /* egress_order of the next TLP to be queued */
+    uint64_t dllp_owed; /* DLLP time not yet on the wire, as byte_time */
+    FabSkp skp;
     uint32_t time_carry; /* rounding rest of the last TLP, as byte_time */
     uint8_t round_robin; /* first source of the next arbitration */
     bool waiting;        /* a TLP waits for credits */
@@ -112,7 +134,7 @@ struct FabPort {
 
     /* Credits received and not used. */
     _Alignas(FAB_CACHE_LINE) FabCreditSum credits[FAB_CLASSES];
-    uint32_t returns_mask, returns_head, returns_tail; /* offsets in bytes */
+    FabReturns returns;
     uint32_t source_count;
     FabFifo flight; /* on the wire to the peer */
 
@@ -124,15 +146,12 @@ struct FabPort {
     /* Ring, in order of time. The entry behind the last one has a time of
      * SIM_TIME_NONE, and the one before the first has a time that is past, so
      * that no search has to look for an end. */
-    FabCreditReturn *returns;
+    FabCreditReturn *ring;
 
     _Alignas(FAB_CACHE_LINE) FabPortCounters counters;
-    uint64_t shared; /* active sources at the last weighted arbitration */
-    uint64_t served; /* FabSource.served of the source it chose */
-    struct FabPortTable *table; /* fab_arbiter.c, its Port Arbitration Table;
-                                   owned; NULL: there is none */
-    FabLinkPart *parts;         /* owned; NULL: a plain link */
-    FabFlits *flits;            /* of the arena; NULL: not in FLIT mode */
+    FabTurns turns;
+    FabLinkPart *parts; /* owned; NULL: a plain link */
+    FabFlits *flits;    /* of the arena; NULL: not in FLIT mode */
 
     /* Set up. */
     FabPortParams params;
@@ -141,8 +160,7 @@ struct FabPort {
     uint32_t width;
     uint32_t rank;
     char *name;
-    bool has_bridge;
-    FabBridge bridge;
+    FabBridge bridge; /* without a secondary bus: it has none */
     FabPortRole role;
     FabPort *up; /* port of its owner through which its messages go up; NULL:
                     they go no further */
@@ -194,7 +212,7 @@ static inline void fab_port_set_infinite(FabPort *port, FabClass cls,
                                          uint8_t bits)
 {
     port->infinite[cls] = bits;
-    port->peer->grants_infinite[cls] = bits;
+    port->peer->buffer.infinite[cls] = bits;
 }
 
 /* The link of @port goes to Recovery for @recovery, when the TLPs on the wire
@@ -206,8 +224,8 @@ void fab_port_retrain(FabPort *port, FabSpeed speed, uint32_t width,
 static inline FabCreditReturn *fab_port_return(const FabPort *port,
                                                uint32_t offset)
 {
-    return (FabCreditReturn *)(void *)((char *)port->returns +
-                                       (offset & port->returns_mask));
+    return (FabCreditReturn *)(void *)((char *)port->ring +
+                                       (offset & port->returns.mask));
 }
 
 #define FAB_RETURN_BYTES ((uint32_t)sizeof(FabCreditReturn))
@@ -300,6 +318,12 @@ void fab_port_consume(FabTlp *tlp, SimTime time);
 static inline uint64_t fab_port_wire_time(const FabPort *port, uint32_t bytes)
 {
     return bytes * (uint64_t)port->byte_time;
+}
+
+/* Time of a DLLP on the wire; at most 32 ns. */
+static inline SimTime fab_port_dllp_time(const FabPort *port)
+{
+    return fab_port_wire_time(port, FAB_DLLP_BYTES) / FAB_PS_FRACTION;
 }
 
 /* Bytes of @tlp on the wire to or from @port. */

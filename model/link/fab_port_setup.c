@@ -148,7 +148,7 @@ void fab_port_init_fc(FabPort *port)
 
         port->credits[cls] =
             fab_credit_sum(credits->header[cls], credits->data[cls]);
-        peer->granted[cls] = port->credits[cls];
+        peer->buffer.granted[cls] = port->credits[cls];
         if (credits->header[cls] == FAB_CREDITS_INFINITE) {
             infinite |= FAB_INFINITE_HEADER;
         }
@@ -161,21 +161,32 @@ void fab_port_init_fc(FabPort *port)
 
 void fab_port_forget_returns(FabPort *port)
 {
-    memset(port->returns, 0, port->returns_mask + FAB_RETURN_BYTES);
-    port->returns[0].time = SIM_TIME_NONE;
-    port->returns_head = 0;
-    port->returns_tail = 0;
+    memset(port->ring, 0, port->returns.mask + FAB_RETURN_BYTES);
+    port->ring[0].time = SIM_TIME_NONE;
+    port->returns.head = 0;
+    port->returns.tail = 0;
 }
 
 const FabCreditReturn *fab_port_next_return(const FabPort *port,
                                             const FabCreditReturn *ret)
 {
-    uint32_t at = ret ? (uint32_t)(ret + 1 - port->returns) * FAB_RETURN_BYTES
-                      : port->returns_head;
+    uint32_t at = ret ? (uint32_t)(ret + 1 - port->ring) * FAB_RETURN_BYTES
+                      : port->returns.head;
 
-    return (at - port->returns_tail) & port->returns_mask
+    return (at - port->returns.tail) & port->returns.mask
                ? fab_port_return(port, at)
                : NULL;
+}
+
+/* Sets the limit of @port, and so when it must send what it owes already. */
+static void dllp_limit_set(FabPort *port)
+{
+    SimTime limit = fab_port_ack_limit(port);
+
+    for (unsigned cls = 0; !port->collects && cls < FAB_CLASSES; cls++) {
+        port->buffer.update_due[cls] += limit - port->buffer.dllp_limit;
+    }
+    port->buffer.dllp_limit = limit;
 }
 
 void fab_port_retrain(FabPort *port, FabSpeed speed, uint32_t width,
@@ -191,7 +202,7 @@ void fab_port_retrain(FabPort *port, FabSpeed speed, uint32_t width,
         fab_port_set_rate(ends[i], speed, width, begin + recovery);
         ends[i]->busy_until = begin + recovery;
         ends[i]->dllp_owed = owed * ends[i]->byte_time;
-        ends[i]->dllp_limit = fab_port_ack_limit(ends[i]);
+        dllp_limit_set(ends[i]);
         fab_link_pause(ends[i], begin + recovery);
     }
 }
@@ -209,10 +220,10 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
     if (!port->peer) {
         return;
     }
-    port->dllp_limit = fab_port_ack_limit(port);
+    dllp_limit_set(port);
     fab_port_init_fc(port);
-    port->returns_mask = (RETURNS - 1) * FAB_RETURN_BYTES;
-    port->returns =
+    port->returns.mask = (RETURNS - 1) * FAB_RETURN_BYTES;
+    port->ring =
         FAB_ARENA_NEW(&port->owner->fabric->arena, FabCreditReturn, RETURNS);
     fab_port_forget_returns(port);
 }
@@ -271,7 +282,7 @@ SimTime fab_port_propagation(const FabPort *port)
 
 const FabBridge *fab_port_bridge(const FabPort *port)
 {
-    return port->has_bridge ? &port->bridge : NULL;
+    return port->bridge.secondary ? &port->bridge : NULL;
 }
 
 const FabPortCounters *fab_port_counters(const FabPort *port)

@@ -55,9 +55,9 @@ static void port_set_skp(FabPort *port, SimTime now)
                           skp.symbols * symbol);
         return;
     }
-    port->skp_interval = symbol * skp.interval / FAB_PS_FRACTION;
-    port->skp_time = symbol * skp.symbols / FAB_PS_FRACTION;
-    port->skp_next = now + port->skp_interval;
+    port->skp.interval = symbol * skp.interval / FAB_PS_FRACTION;
+    port->skp.time = symbol * skp.symbols / FAB_PS_FRACTION;
+    port->skp.next = now + port->skp.interval;
 }
 
 /* Ten times the AckFactor: the number of largest TLPs that a receiver may
@@ -118,7 +118,6 @@ void fab_port_set_rate(FabPort *port, FabSpeed speed, uint32_t width,
     port->speed = speed;
     port->width = width;
     port->byte_time = lane_byte_time(speed) / width;
-    port->dllp_time = FAB_DLLP_BYTES * port->byte_time / FAB_PS_FRACTION;
     port_set_skp(port, now);
     if (service->width) {
         service->beat_bytes =

@@ -568,7 +568,7 @@ static void replay_pause(FabLinkPart *part, SimTime end)
 
     replay->blocked_until = MAX(replay->blocked_until, end);
     replay->next_flit = 0;
-    limits_set(replay, replay->part.port->dllp_limit);
+    limits_set(replay, replay->part.port->buffer.dllp_limit);
     if (replay->deadline != SIM_TIME_NONE) {
         replay->deadline = end + replay->timer_limit;
     }
@@ -592,7 +592,7 @@ void fab_replay_make(FabPort *port)
 
     for (unsigned i = 0; i < 2; i++) {
         if (!replay_of(ends[i])) {
-            FabReplay *replay = replay_new(ends[i], ends[i]->dllp_limit);
+            FabReplay *replay = replay_new(ends[i], ends[i]->buffer.dllp_limit);
 
             fab_link_add(ends[i], &replay->part, &replay_ops, true);
         }

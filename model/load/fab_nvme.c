@@ -37,9 +37,8 @@ static void slot_listed(FabNvmeSlot *slot)
         fab_nvme_slot_complete(slot);
         return;
     }
-    nvme->accept_free =
-        MAX(nvme->accept_free, fab_nvme_now(nvme)) + nvme->params.overhead;
-    fab_nvme_slot_step(slot, FAB_NVME_SLOT_ACCEPTED, nvme->accept_free);
+    fab_nvme_slot_step(slot, FAB_NVME_SLOT_ACCEPTED,
+                       fab_drive_accept(&nvme->drive, fab_nvme_now(nvme)));
 }
 
 static void slot_fetched(FabNvmeSlot *slot)
@@ -62,6 +61,8 @@ static void slot_fetched(FabNvmeSlot *slot)
     }
     slot->sqe = queue->params.sqes[slot->index];
     slot->pages = fab_nvme_pages(slot->sqe.size_bytes);
+    slot->work = (FabDriveWork){.size_bytes = slot->sqe.size_bytes,
+                                .is_write = slot->sqe.write};
     fab_nvme_entry_fetched(queue, slot->index);
     fab_nvme_slot_stamp(slot, FAB_NVME_FETCH);
     if (queue->params.has_shadow) {
@@ -104,10 +105,9 @@ static void slot_accepted(FabNvmeSlot *slot)
     if (nvme->params.read_ahead && is_next) {
         fab_nvme_slot_step(slot, FAB_NVME_SLOT_READY, fab_nvme_now(nvme));
     } else {
-        fab_nvme_slot_step(
-            slot, FAB_NVME_SLOT_READY,
-            fab_nvme_now(nvme) +
-                fab_nvme_media_latency(nvme, nvme->params.read_latency));
+        fab_nvme_slot_step(slot, FAB_NVME_SLOT_READY,
+                           fab_nvme_now(nvme) +
+                               fab_nvme_media_latency(nvme, false));
     }
 }
 
@@ -328,6 +328,14 @@ FabNvme *fab_nvme_ref(FabNvme *peer, FabEndpoint *device,
     nvme = g_new0(FabNvme, 1);
     nvme->device = device;
     nvme->params = *params;
+    nvme->drive.times = (FabDriveTimes){
+        .overhead = params->overhead,
+        .read_latency = params->read_latency,
+        .write_latency = params->write_latency,
+        .jitter = params->jitter,
+        .read_bytes_s = (int64_t)params->read_bandwidth_bytes_s,
+        .write_bytes_s = (int64_t)params->write_bandwidth_bytes_s,
+    };
     nvme->engine = component->engine;
     nvme->refs = 1;
     stream = g_strconcat(component->name, ".media", NULL);

@@ -45,8 +45,7 @@ typedef struct FabNvmePage {
 /* A command the drive works on. */
 struct FabNvmeSlot {
     FabNvme *nvme;
-    FabNvmeSlot
-        *next; /* in the list of free slots, of the media, or of a full CQ */
+    FabNvmeSlot *next; /* in the list of free slots, or of a full CQ */
     FabNvmeQueue *queue;
     uint32_t resets; /* resets of the queue when the fetch began */
     uint32_t index;  /* index of its entry in the SQ */
@@ -64,10 +63,9 @@ struct FabNvmeSlot {
     FabNvmeTailLook tail_look;
     bool has_looked; /* it has read the head */
     uint32_t pages;
-    uint32_t moved;      /* pages that the DMA engine has moved */
-    uint32_t media_done; /* pages that the media have served */
-    uint32_t media_todo; /* further pages that the media may serve now */
-    uint32_t orders;     /* orders to the DMA engine that are not done */
+    uint32_t moved;    /* pages that the DMA engine has moved */
+    FabDriveWork work; /* of the media */
+    uint32_t orders;   /* orders to the DMA engine that are not done */
     uint16_t status;
     bool is_posted; /* the engine has its completion entry, or it gets none */
 };
@@ -110,10 +108,9 @@ struct FabNvme {
     GPtrArray *pages;  /* all of them, owned */
     FabDma *waits_for; /* order for which a serial controller waits */
     FabDma *orders_head, *orders_tail; /* that wait for its end */
-    SimTime accept_free; /* when the controller can take the next command */
-    uint64_t next_block; /* first block after the last read */
-    FabNvmeSlots media;  /* commands with pages for the media */
-    SimEvent media_event;
+    uint64_t next_block;               /* first block after the last read */
+    FabDrive drive;
+    SimEvent media_event; /* the media have served a page */
     uint64_t carry; /* fraction of the media's time, in 1 / bandwidth ps */
 };
 
@@ -204,8 +201,8 @@ void fab_nvme_head_looked(FabDma *dma);
 void fab_nvme_media_add(FabNvmeSlot *slot, uint32_t pages);
 /* Moves page number @number of @slot to or from the host. */
 void fab_nvme_page_move(FabNvmeSlot *slot, uint32_t number);
-/* Returns @least and the jitter. */
-SimTime fab_nvme_media_latency(FabNvme *nvme, SimTime least);
+/* A latency of the media, with its random part. */
+SimTime fab_nvme_media_latency(FabNvme *nvme, bool is_write);
 void fab_nvme_media_event(SimEvent *event);
 
 #endif

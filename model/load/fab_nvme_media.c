@@ -2,39 +2,22 @@
 /* The media of a drive, and the pages that they serve. */
 #include "fab_nvme_drive_priv.h"
 
-static uint32_t page_bytes(const FabNvmeSlot *slot, uint32_t page)
-{
-    uint32_t begin = page * FAB_NVME_PAGE_BYTES;
-
-    return MIN(slot->sqe.size_bytes - begin, FAB_NVME_PAGE_BYTES);
-}
-
-/* The media begin to serve the first page that waits. */
+/* The media begin to serve the page whose turn it is. */
 static void media_begin(FabNvme *nvme)
 {
-    const FabNvmeSlot *slot = nvme->media.head;
-    uint64_t bandwidth = slot->sqe.write ? nvme->params.write_bandwidth_bytes_s
-                                         : nvme->params.read_bandwidth_bytes_s;
-    uint64_t work =
-        page_bytes(slot, slot->media_done) * (uint64_t)SIM_S + nvme->carry;
+    SimTime end =
+        fab_drive_begin(&nvme->drive, fab_nvme_now(nvme), &nvme->carry);
 
-    nvme->carry = work % bandwidth;
-    sim_event_schedule(&nvme->media_event,
-                       fab_nvme_now(nvme) + work / bandwidth);
+    if (end != FAB_DRIVE_IDLE) {
+        sim_event_schedule(&nvme->media_event, end);
+    }
 }
 
 /* Another @pages pages of @slot are ready for the media. */
 void fab_nvme_media_add(FabNvmeSlot *slot, uint32_t pages)
 {
-    FabNvme *nvme = slot->nvme;
-
-    slot->media_todo += pages;
-    if (slot->media_todo > pages) {
-        return; /* the slot is in the list already */
-    }
-    fab_nvme_list_push(&nvme->media, slot);
-    if (nvme->media.head == slot && !sim_event_is_pending(&nvme->media_event)) {
-        media_begin(nvme);
+    if (fab_drive_add(&slot->nvme->drive, &slot->work, pages)) {
+        media_begin(slot->nvme);
     }
 }
 
@@ -85,42 +68,38 @@ void fab_nvme_page_move(FabNvmeSlot *slot, uint32_t number)
     page->slot = slot;
     page->dma.type = slot->sqe.write ? FAB_TLP_MRD : FAB_TLP_MWR;
     page->dma.addr = slot->sqe.prp + (FabBusAddr)number * FAB_NVME_PAGE_BYTES;
-    page->dma.size_bytes = page_bytes(slot, number);
+    page->dma.size_bytes = fab_drive_page_bytes(&slot->work, number);
     page->dma.flow = slot->queue->params.flow;
     page->dma.metered = slot->queue->params.metered;
     slot->orders++;
     fab_nvme_dma_order(slot->nvme, &page->dma);
 }
 
-SimTime fab_nvme_media_latency(FabNvme *nvme, SimTime least)
+SimTime fab_nvme_media_latency(FabNvme *nvme, bool is_write)
 {
-    return least + sim_random_below(&nvme->random, nvme->params.jitter + 1);
+    return fab_drive_latency(
+        &nvme->drive, is_write,
+        sim_random_below(&nvme->random, nvme->params.jitter + 1));
 }
 
 void fab_nvme_media_event(SimEvent *event)
 {
     FabNvme *nvme = SIM_CONTAINER_OF(event, FabNvme, media_event);
-    FabNvmeSlot *slot = fab_nvme_list_pop(&nvme->media);
-    uint32_t page = slot->media_done++;
-    bool is_last = slot->media_done == slot->pages;
+    FabNvmeSlot *slot =
+        SIM_CONTAINER_OF(fab_drive_end(&nvme->drive), FabNvmeSlot, work);
+    bool is_last = slot->work.done == slot->pages;
 
-    if (--slot->media_todo > 0) {
-        fab_nvme_list_push(&nvme->media, slot);
-    }
-    if (nvme->media.head) {
-        media_begin(nvme);
-    }
+    media_begin(nvme);
     if (slot->sqe.write) {
         if (is_last) {
-            fab_nvme_slot_step(
-                slot, FAB_NVME_SLOT_WRITTEN,
-                event->time +
-                    fab_nvme_media_latency(nvme, nvme->params.write_latency));
+            fab_nvme_slot_step(slot, FAB_NVME_SLOT_WRITTEN,
+                               event->time +
+                                   fab_nvme_media_latency(nvme, true));
         }
         return;
     }
     if (is_last) {
         fab_nvme_slot_stamp(slot, FAB_NVME_MEDIA);
     }
-    fab_nvme_page_move(slot, page);
+    fab_nvme_page_move(slot, slot->work.done - 1);
 }

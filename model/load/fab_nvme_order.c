@@ -84,8 +84,6 @@ void fab_nvme_entries_fetch(FabNvme *nvme)
         slot->index = queue->sq_head;
         slot->status = 0;
         slot->moved = 0;
-        slot->media_done = 0;
-        slot->media_todo = 0;
         slot->orders = 0;
         slot->is_posted = false;
         slot->has_looked = false;

@@ -2,6 +2,7 @@
 #ifndef FAB_NVME_PRIV_H
 #define FAB_NVME_PRIV_H
 
+#include "fab_drive.h"
 #include "fab_fabric_priv.h"
 #include "fab_flow_nvme.h"
 
@@ -14,10 +15,10 @@
 typedef struct FabNvme FabNvme;
 typedef struct FabNvmeQueue FabNvmeQueue;
 
-#define FAB_NVME_SQE_BYTES  64u   /* NVMe 1.3 s4.2 */
-#define FAB_NVME_CQE_BYTES  16u   /* NVMe 1.3 s4.6 */
-#define FAB_NVME_PRP_BYTES  8u    /* NVMe 1.3 s4.3 */
-#define FAB_NVME_PAGE_BYTES 4096u /* CC.MPS */
+#define FAB_NVME_SQE_BYTES  64u                  /* NVMe 1.3 s4.2 */
+#define FAB_NVME_CQE_BYTES  16u                  /* NVMe 1.3 s4.6 */
+#define FAB_NVME_PRP_BYTES  8u                   /* NVMe 1.3 s4.3 */
+#define FAB_NVME_PAGE_BYTES FAB_DRIVE_PAGE_BYTES /* CC.MPS */
 #define FAB_NVME_BELL_BYTES 4u
 
 /* The times at which the stages of a command ended. */

@@ -141,7 +141,8 @@ static void assert_port_drained(const FabPort *port)
     const FabCredits *full = &port->peer->params.credits;
 
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
-        FabCreditSum credits = port->credits[cls] + port->peer->freed[cls];
+        FabCreditSum credits =
+            port->credits[cls] + port->peer->buffer.freed[cls];
         const FabCreditReturn *ret = NULL;
         FabCreditSum all = fab_credit_sum(full->header[cls], full->data[cls]);
 
