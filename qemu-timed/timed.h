@@ -9,6 +9,7 @@
 
 #include "qemu/osdep.h"
 #include "qemu/iov.h"
+#include "qemu/timer.h"
 #include "block/block.h"
 #include "farside_time.h"
 #include "board/timed_board.h"
@@ -38,7 +39,10 @@ void farside_timed_register(void);
 
 /* timed_clock.c: time of this machine. The caller holds the big lock. */
 
-int64_t timed_clock_now(void);
+static inline int64_t timed_clock_now(void)
+{
+    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
+}
 /* For stock QEMU's hooks, if an instruction takes another time than 1 ns. */
 int64_t timed_clock_read(void);
 void timed_clock_set_instruction(int64_t ps);
@@ -57,6 +61,10 @@ int64_t timed_clock_next(void);
  * runs after it.
  */
 void timed_clock_run(bool nested);
+/* An access that waits for the peer looks again if its link is still up. */
+void timed_clock_wake(void);
+/* The number of calls of timed_clock_wake(). */
+unsigned timed_clock_wakes(void);
 /* True inside timed_clock_run(). */
 bool timed_clock_is_running(void);
 
@@ -74,6 +82,14 @@ bool timed_gate_has_waiters(void);
  * the gate again. The caller holds the lock, and holds it again afterwards.
  */
 void timed_gate_pass(void);
+/*
+ * The device whose DMA has just reached a window; NULL: an access is the CPU's.
+ * The CPU's next access sets it to NULL.
+ */
+void timed_gate_set_device(const char *device);
+const char *timed_gate_device(void);
+/* Calls @look in each turn of the main loop. */
+void timed_gate_set_look(void (*look)(void));
 /*
  * To be called by the CPU's thread, with the lock, again and again while it
  * waits for another process and nothing happens: @tries times up to now, each
@@ -94,7 +110,9 @@ void timed_gate_renew(void);
 
 /* timed_line.c: the sockets to the guest, options->blocking. */
 
-void timed_line_init(const TimedOptions *options);
+/* @wait_in_vain: see timed_gate_wait_in_vain() */
+void timed_line_init(const TimedOptions *options,
+                     void (*wait_in_vain)(unsigned tries));
 /* A write waits from now on. Called when all character devices exist. */
 void timed_line_block(void);
 /* The bytes of input that the guest has not taken. */
@@ -138,11 +156,8 @@ int64_t timed_link_barrier(int64_t now);
 int64_t timed_link_limit(int64_t now);
 /* Delivers the messages that have arrived by @now. False if there was none. */
 bool timed_link_deliver(int64_t now);
-
-/* The CPU begins to access a device. */
-void timed_link_begin_access(void);
-/* An access that waits for the peer looks again if its link is still up. */
-void timed_link_wake(void);
+/* The windows of the NTB devices; NULL: there is none. */
+const FarsideTimeWindows *timed_link_windows(void);
 
 /* timed_fault.c: faults of this machine, at exact times. */
 
@@ -169,8 +184,6 @@ void timed_fault_see(const void *packet);
  */
 bool timed_drive_option(const char *value);
 void timed_drive_init(void);
-/* True if @bs (nullable) is a drive's filter. */
-bool timed_drive_is(const BlockDriverState *bs);
 
 /* timed_dma.c: data of drives in other hosts' memory. */
 
@@ -183,8 +196,8 @@ typedef struct TimedDma TimedDma;
  */
 typedef void TimedDmaArrived(void *opaque, int pages, int64_t now);
 
-void timed_dma_init(void);
-void timed_dma_set_windows(const FarsideTimeWindows *windows);
+/* @filter: the driver of the block nodes that are drives in virtual time */
+void timed_dma_init(const BlockDriver *filter);
 /* The command with the data @qiov (nullable); NULL: they are in memory. */
 TimedDma *timed_dma_find(const QEMUIOVector *qiov);
 /* Begins to read all data from the other host. May end the command. */
@@ -232,7 +245,5 @@ void timed_vcpu_renew(void);
 /* timed_branch.c: branches of this machine. */
 
 void timed_branch_init(const TimedOptions *options);
-/* In a turn of the main loop: makes a branch if one was asked for. */
-void timed_branch_look(void);
 
 #endif /* TIMED_H */

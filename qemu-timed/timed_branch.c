@@ -26,13 +26,6 @@ static int line = -1; /* to the supervisor; -1: this machine has no branches */
 static TimedBoard *board;
 static int board_fd;
 
-void timed_branch_init(const TimedOptions *options)
-{
-    line = options->control;
-    board = options->board;
-    board_fd = options->board_fd;
-}
-
 /* Images */
 
 static bool is_image_busy(void)
@@ -274,7 +267,8 @@ static void make_branch(TimedControlPacket *packet)
     timed_control_close(packet);
 }
 
-void timed_branch_look(void)
+/* In a turn of the main loop: makes a branch if one was asked for. */
+static void look(void)
 {
     g_autofree TimedControlPacket *packet = NULL;
 
@@ -292,4 +286,12 @@ void timed_branch_look(void)
         timed_control_send(line, "ok 0", NULL, 0);
         timed_control_close(packet);
     }
+}
+
+void timed_branch_init(const TimedOptions *options)
+{
+    line = options->control;
+    board = options->board;
+    board_fd = options->board_fd;
+    timed_gate_set_look(look);
 }

@@ -35,11 +35,6 @@ int64_t timed_clock_instructions(int64_t ns)
     return DIV_ROUND_UP(end_ps, instruction_ps) - icount_get_raw();
 }
 
-int64_t timed_clock_now(void)
-{
-    return qemu_clock_get_ns(QEMU_CLOCK_VIRTUAL);
-}
-
 void timed_clock_advance(int64_t ns)
 {
     seqlock_write_lock(&timers_state.vm_clock_seqlock,
@@ -56,6 +51,18 @@ int64_t timed_clock_next(void)
         qemu_clock_deadline_ns_all(QEMU_CLOCK_VIRTUAL, QEMU_TIMER_ATTR_ALL);
 
     return deadline < 0 ? TIMED_BOARD_NEVER : timed_clock_now() + deadline;
+}
+
+static unsigned wakes;
+
+void timed_clock_wake(void)
+{
+    wakes++;
+}
+
+unsigned timed_clock_wakes(void)
+{
+    return wakes;
 }
 
 static bool running;

@@ -47,19 +47,15 @@ struct TimedDma {
     QLIST_ENTRY(TimedDma) next;
 };
 
-static const FarsideTimeWindows *windows;
+static const BlockDriver *filter;
 static QLIST_HEAD(, TimedDma) dmas = QLIST_HEAD_INITIALIZER(dmas);
 static uint64_t written; /* bytes of all writes */
-
-void timed_dma_set_windows(const FarsideTimeWindows *from)
-{
-    windows = from;
-}
 
 /* The window that @address of @as leads to; NULL: it leads elsewhere. */
 static MemoryRegion *find_window(AddressSpace *as, uint64_t address,
                                  bool is_write, hwaddr *ret_offset)
 {
+    const FarsideTimeWindows *windows = timed_link_windows();
     hwaddr length = 1;
     MemoryRegion *mr;
 
@@ -150,7 +146,8 @@ static void fetch_piece(TimedDma *dma, uint64_t address, uint64_t at,
     piece->bytes = bytes;
     QLIST_INSERT_HEAD(&dma->pieces, piece, next);
     piece->fetching =
-        windows->fetch(mr, offset, dma->data + at, bytes, piece_done, piece);
+        timed_link_windows()->fetch(mr, offset, dma->data + at, bytes,
+                                    piece_done, piece);
     if (!piece->fetching) {
         drop_piece(piece);
         piece_ends(dma, at, bytes, false);
@@ -186,7 +183,7 @@ void timed_dma_cancel(TimedDma *dma)
 
     QLIST_FOREACH_SAFE(piece, &dma->pieces, next, following)
     {
-        windows->cancel(piece->fetching);
+        timed_link_windows()->cancel(piece->fetching);
         drop_piece(piece);
     }
 }
@@ -258,11 +255,11 @@ static bool leads_to_window(const QEMUSGList *sg, bool is_write)
     hwaddr offset;
     int i;
 
-    for (i = 0; windows && !result && i < sg->nsg; i++) {
+    for (i = 0; timed_link_windows() && !result && i < sg->nsg; i++) {
         result = find_window(sg->as, sg->sg[i].base, is_write, &offset);
     }
     /* Nothing is accessed yet. */
-    timed_link_begin_access();
+    timed_gate_set_device(NULL);
     return result;
 }
 
@@ -271,8 +268,9 @@ static bool is_ours(BlockBackend *blk, const QEMUSGList *sg, uint64_t offset,
                     bool is_write)
 {
     uint32_t alignment = blk_get_request_alignment(blk);
+    const BlockDriverState *bs = blk_bs(blk);
 
-    return timed_drive_is(blk_bs(blk)) &&
+    return bs && bs->drv == filter &&
            QEMU_IS_ALIGNED(sg->size, alignment) &&
            QEMU_IS_ALIGNED(offset, alignment) &&
            sg->size <= blk_get_max_transfer(blk) &&
@@ -323,8 +321,9 @@ static BlockAIOCB *write_drive(BlockBackend *blk, QEMUSGList *sg,
     return &dma->common;
 }
 
-void timed_dma_init(void)
+void timed_dma_init(const BlockDriver *from)
 {
+    filter = from;
     timed_patch("dma_blk_read", dma_blk_read, read_drive);
     timed_patch("dma_blk_write", dma_blk_write, write_drive);
 }

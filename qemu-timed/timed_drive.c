@@ -692,11 +692,6 @@ static BlockDriver filter_driver = {
     .bdrv_drain_end = filter_drain_end,
 };
 
-bool timed_drive_is(const BlockDriverState *bs)
-{
-    return bs && bs->drv == &filter_driver;
-}
-
 static void learn_waits(BlockDriverState *filter)
 {
     BlockBackend *blk = blk_new(bdrv_get_aio_context(filter), 0, BLK_PERM_ALL);
@@ -772,7 +767,7 @@ void timed_drive_init(void)
     if (drives) {
         bdrv_register(&filter_driver);
         timed_patch("blk_aio_cancel", blk_aio_cancel, cancel);
-        timed_dma_init();
+        timed_dma_init(&filter_driver);
         qemu_add_machine_init_done_notifier(&ready);
     }
 }

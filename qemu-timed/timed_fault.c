@@ -114,7 +114,7 @@ static void go_down(Fault *fault, int64_t from)
         set_enabled(fault, false);
     }
     set_fault(fault, "down");
-    timed_link_wake();
+    timed_clock_wake();
     fault->stage = STAGE_OVER;
     if (fault->for_ns) {
         fault->up_ns = from + fault->for_ns + fault->training_ns;
@@ -157,7 +157,7 @@ static void switch_off(Fault *fault)
     object_child_foreach(object_resolve_path("/machine/peripheral", NULL),
                          disable_link, NULL);
     frozen_until = TIMED_BOARD_NEVER;
-    timed_link_wake();
+    timed_clock_wake();
     timed_board_fall(board, fault->index);
     fault->stage = STAGE_OVER;
 }

@@ -32,6 +32,8 @@ static struct {
 
 static __thread bool is_vcpu;
 static bool has_accessed;
+static const char *device;
+static void (*look)(void);
 
 /*
  * The CPU's thread takes the big lock in the middle of a slice, in an access to
@@ -53,7 +55,7 @@ static void gate_lock(QemuMutex *mutex, const char *file, int line)
         qemu_mutex_lock_impl(mutex, file, line);
         if (is_access(file)) {
             has_accessed = true;
-            timed_link_begin_access();
+            device = NULL;
             cpu_exit(current_cpu);
         }
         return;
@@ -77,6 +79,21 @@ void timed_gate_init(void)
 {
     is_vcpu = true;
     qatomic_set(&bql_mutex_lock_func, gate_lock);
+}
+
+void timed_gate_set_device(const char *from)
+{
+    device = from;
+}
+
+const char *timed_gate_device(void)
+{
+    return device;
+}
+
+void timed_gate_set_look(void (*fn)(void))
+{
+    look = fn;
 }
 
 bool timed_gate_has_access(void)
@@ -108,7 +125,9 @@ void timed_gate_open(void)
 /* The main loop has come round. */
 static void main_loop_ran(void *opaque)
 {
-    timed_branch_look();
+    if (look) {
+        look();
+    }
     pthread_mutex_lock(&gate.lock);
     gate.turns++;
     pthread_cond_broadcast(&gate.passed);

@@ -19,6 +19,7 @@
 #define PIECE 4096
 
 static const TimedOptions *options;
+static void (*wait_in_vain)(unsigned tries);
 /* How the guest takes the input of each line, while it takes none */
 static IOCanReadHandler *held[TIMED_BLOCKING];
 static int (*stock_write)(Chardev *chr, const uint8_t *buf, int len);
@@ -115,7 +116,7 @@ static void wait_for_reader(int fd)
 
     while (poll(&look, 1, TIMED_WAIT_MS) <= 0) {
         if (may_act) {
-            timed_gate_wait_in_vain(++tries);
+            wait_in_vain(++tries);
         }
     }
 }
@@ -152,12 +153,14 @@ void timed_line_block(void)
     }
 }
 
-void timed_line_init(const TimedOptions *from)
+void timed_line_init(const TimedOptions *from,
+                     void (*wait)(unsigned tries))
 {
     ChardevClass *class =
         CHARDEV_CLASS(object_class_by_name(TYPE_CHARDEV_SOCKET));
 
     options = from;
+    wait_in_vain = wait;
     stock_write = class->chr_write;
     class->chr_write = line_write;
 }

@@ -41,11 +41,10 @@ static struct {
     GQueue *inbound;    /* of TimedBoardMessage; indexed by channel */
     size_t *inbound_bytes;
     Port **ports;       /* indexed by the channel on which they send */
-    const char *device; /* whose DMA has just reached a window, or NULL */
     const char *origin; /* the device whose DMA is sent now, or NULL */
     GHashTable *places; /* pages that the model knows to be in a BAR */
-    unsigned wakes;     /* calls of timed_link_wake() */
     uint32_t round;     /* the last one in which others were let act */
+    const FarsideTimeWindows *windows;
 } links = {.horizon = TIMED_BOARD_NEVER};
 
 /* A delivery of the model may overtake messages that were sent directly. */
@@ -448,7 +447,7 @@ static void tell_departures(void)
         if (departures != port->departures) {
             port->departures = departures;
             port->receive(port->opaque, NULL, 0);
-            timed_link_wake();
+            timed_clock_wake();
         }
     }
 }
@@ -565,13 +564,13 @@ static void time_send(void *opaque, const void *packet, size_t size)
 
 static void time_from(const char *device)
 {
-    links.device = device;
+    timed_gate_set_device(device);
 }
 
 static bool time_is_cpu(const char **ret_device)
 {
-    *ret_device = links.device;
-    links.device = NULL;
+    *ret_device = timed_gate_device();
+    timed_gate_set_device(NULL);
     return !*ret_device && is_cpu_access();
 }
 
@@ -580,9 +579,14 @@ static void time_set_origin(const char *device)
     links.origin = device;
 }
 
-void timed_link_begin_access(void)
+static void time_set_windows(const FarsideTimeWindows *windows)
 {
-    links.device = NULL;
+    links.windows = windows;
+}
+
+const FarsideTimeWindows *timed_link_windows(void)
+{
+    return links.windows;
 }
 
 static void time_set_up(void *opaque, bool up)
@@ -616,21 +620,16 @@ static void stand_nested(int64_t now)
     links.report_by = 0;
 }
 
-void timed_link_wake(void)
-{
-    links.wakes++;
-}
-
 static void time_wait(int64_t deadline)
 {
-    unsigned wakes = links.wakes;
+    unsigned wakes = timed_clock_wakes();
     int64_t now, until;
 
     for (;;) {
         timed_clock_run(true);
         now = timed_clock_now();
         if (timed_link_deliver(now) || now >= deadline ||
-            links.wakes != wakes) {
+            timed_clock_wakes() != wakes) {
             return;
         }
         if (timed_board_limit(links.board) <= now) {
@@ -665,7 +664,7 @@ static void time_class_init(ObjectClass *class, FarsideClassData *data)
     time->from = time_from;
     time->is_cpu = time_is_cpu;
     time->set_origin = time_set_origin;
-    time->set_windows = timed_dma_set_windows;
+    time->set_windows = time_set_windows;
 }
 
 static const TypeInfo time_info = {

@@ -163,7 +163,7 @@ void farside_timed_register(void)
         qemu_add_machine_init_done_notifier(&monitored);
     }
     timed_clock_advance(options.start_ns);
-    timed_line_init(&options);
+    timed_line_init(&options, timed_gate_wait_in_vain);
     timed_link_init(&options);
     timed_fault_init(&options);
     timed_drive_init();

@@ -427,7 +427,7 @@ static void ntb_resources(const FabComponent *component, FabResourceFn fn,
        });
 }
 
-/* What blocks the TLPs that another partition has handed over. */
+/* Tells of the queue that blocks TLPs from another partition. */
 static bool blockers_of_partition(const FabNtb *ntb, const FabPort *ingress,
                                   FabClass cls, FabBlockerFn fn, void *data)
 {

@@ -120,9 +120,20 @@ struct TcpConnection {
     FabStatus status; /* of the message under way */
 };
 
+/* A queue calls these to tell the ends of a connection. */
+typedef struct TcpEnds {
+    /* The sender: an acknowledgement has come; a batch is over. */
+    void (*acked)(TcpConnection *connection, const FabPacket *packet);
+    void (*pump)(TcpConnection *connection);
+    /* The receiver, which takes @skb; a batch is over. */
+    void (*segment)(TcpConnection *connection, TcpSkb *skb);
+    void (*batch)(TcpConnection *connection);
+} TcpEnds;
+
 struct TcpFlow {
     FabFlow flow;
     FabTcpFlowParams params;
+    const TcpEnds *ends;
     uint32_t mss_bytes;
     FabRoot *send_host, *receive_host;
     FabEndpoint *device;
@@ -174,7 +185,7 @@ void tcp_receive_done(TcpConnection *connection);
 /* Transmit descriptors of the queue @owner are free. */
 void tcp_receive_acks_completed(void *owner);
 
-/* fab_flow_tcp.c: @bytes from @seq are in the device's memory. */
+/* fab_flow_tcp_over.c: @bytes from @seq are in the device's memory. */
 void tcp_delivered(TcpConnection *connection, uint64_t seq, uint32_t bytes);
 /* Ends the flow: the messages under way fail, and a binding ends. */
 void tcp_abort(TcpFlow *self);

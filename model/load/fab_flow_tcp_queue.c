@@ -156,19 +156,19 @@ static void poll_done(FabCoreJob *job)
         TcpConnection *connection = skb->packet->socket;
 
         if (skb->packet->is_ack) {
-            tcp_send_acked(connection, skb->packet);
+            self->ends->acked(connection, skb->packet);
             tcp_skb_free(skb, true);
         } else {
-            tcp_receive_segment(connection, skb);
+            self->ends->segment(connection, skb);
         }
     }
     tcp_queue_refill(queue);
     /* With receive side scaling, the packets may be of any connection. */
     for (uint32_t i = 0; i < self->params.connections; i++) {
         if (queue->is_sender) {
-            tcp_send_pump(&self->connections[i]);
+            self->ends->pump(&self->connections[i]);
         } else {
-            tcp_receive_batch(&self->connections[i]);
+            self->ends->batch(&self->connections[i]);
         }
     }
     if (queue->backlog.count > 0) {

@@ -150,6 +150,19 @@ void timed_board_update(TimedBoard *board)
     }
 }
 
+bool timed_board_read_head(TimedBoard *board, unsigned channel, uint64_t at,
+                           size_t used, Head *ret_head)
+{
+    board_ring_get(board->shared->rings[channel], at, ret_head,
+                   sizeof(*ret_head));
+    if (ret_head->size > TIMED_BOARD_MESSAGE ||
+        board_room(ret_head->size) > used) {
+        board_damaged(board, "a message on it is longer than a message can be");
+        return false;
+    }
+    return true;
+}
+
 /*
  * The earliest arrival of the messages that wait in a channel; NEVER if none
  * waits. One that the model delivered may arrive before one that was sent

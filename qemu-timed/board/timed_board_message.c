@@ -1,19 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 #include "timed_board_priv.h"
 
-bool timed_board_read_head(TimedBoard *board, unsigned channel, uint64_t at,
-                           size_t used, Head *ret_head)
-{
-    board_ring_get(board->shared->rings[channel], at, ret_head,
-                   sizeof(*ret_head));
-    if (ret_head->size > TIMED_BOARD_MESSAGE ||
-        board_room(ret_head->size) > used) {
-        board_damaged(board, "a message on it is longer than a message can be");
-        return false;
-    }
-    return true;
-}
-
 /* The bytes that wait in @channel's ring. False, and the board is damaged, if
  * that cannot be. */
 static bool find_used(TimedBoard *board, unsigned channel, size_t *ret_used)
