@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd_form.h"
+#include "cmd_help.h"
 #include "table_format.h"
 
 int cmd_complain(const char *verb, GError *error)
@@ -89,6 +90,25 @@ void cmd_args_clear(CmdArgs *args)
     args->cluster = NULL;
 }
 
+char *cmd_help_text(const CmdVerb *verb, const char *name)
+{
+    g_autofree char *path = g_strconcat("/farside/help/", name, NULL);
+    g_autoptr(GBytes) bytes = NULL;
+    g_autoptr(GString) text = NULL;
+
+    g_strdelimit(path, " ", '-');
+    bytes = g_resource_lookup_data(cmd_help_get_resource(), path,
+                                   G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+    g_assert(bytes);
+    text = g_string_new(g_bytes_get_data(bytes, NULL));
+    if (verb->help_list) {
+        g_autofree char *list = verb->help_list();
+
+        g_string_replace(text, "@list@", list, 1);
+    }
+    return g_strchomp(g_string_free(g_steal_pointer(&text), FALSE));
+}
+
 /* Parses only the options. Results are those of cmd_parse(). */
 static bool parse_options(const CmdVerb *verb, int argc, char **argv,
                           const GOptionEntry *entries, char ***ret_words,
@@ -102,6 +122,7 @@ static bool parse_options(const CmdVerb *verb, int argc, char **argv,
     };
     g_autoptr(GOptionContext) context = g_option_context_new(verb->synopsis);
     g_autofree char *program = g_strconcat("farside ", argv[0], NULL);
+    g_autofree char *details = cmd_help_text(verb, argv[0]);
     g_auto(GStrv) args = NULL;
     GError *error = NULL;
     int i;
@@ -109,7 +130,7 @@ static bool parse_options(const CmdVerb *verb, int argc, char **argv,
     args = args_new(argc, argv, entries);
     g_set_prgname(program);
     g_option_context_set_help_enabled(context, FALSE);
-    g_option_context_set_description(context, verb->details);
+    g_option_context_set_description(context, details);
     g_option_context_add_main_entries(context, entries, NULL);
     g_option_context_add_main_entries(context, help, NULL);
     if (!g_option_context_parse_strv(context, &args, &error)) {

@@ -27,7 +27,9 @@ struct CmdVerb {
         unsigned least, most;
     } words;
     bool has_cluster;    /* it needs a running cluster, and takes -c */
-    const char *details; /* nullable: the help below the options */
+    /* Nullable: makes the text that stands for @list@ in the help below the
+     * options, which is in help/NAME.txt; to be freed. */
+    char *(*help_list)(void);
     /* Returns the exit status. argv[0] is the verb, with the names of those
      * above it: "cluster up". */
     int (*run)(const CmdVerb *verb, int argc, char **argv);

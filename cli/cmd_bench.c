@@ -11,36 +11,6 @@
 
 #define RUNS_MAX 1001
 
-static const char details[] =
-    "Measures how fast this program is, in one thread. For each figure it\n"
-    "prints the median of N runs and the bound that it should keep. The\n"
-    "engine and the model are measured in processor time, whole runs of\n"
-    "scenarios in elapsed time. Slow benchmarks run fewer times; the\n"
-    "table says how often.\n"
-    "\n"
-    "Benchmarks vm/* need a running cluster: that of\n"
-    "scenarios/cluster/bench.yaml with the programs that\n"
-    "tests/cluster/bench/run copies into its guests. Benchmarks timed/* boot\n"
-    "clusters of their own, by the name that --cluster gives. Without it both\n"
-    "are left out. `make bench` starts the cluster and runs all benchmarks.\n"
-    "\n"
-    "Speeds depend on the machine. Ratios of two things that one run measures\n"
-    "in turn hardly depend on it: --check looks at ratios, --check-all at all\n"
-    "bounds.\n"
-    "\n"
-    "Benchmarks vm/* are first run without counting until a\n"
-    "run is within 10 % of the one before, at most four times.\n"
-    "\n"
-    "FILE has a row for each figure, with the least and the most value and the\n"
-    "number of runs; a comparison looks at the median alone. To compare two files of one machine:\n"
-    "  farside compare --tolerance value=10% BEFORE.csv AFTER.csv\n"
-    "\n"
-    "A benchmark that fails does not end the others. The file has a line\n"
-    "\"# failed: BENCHMARK\" for it.\n"
-    "\n"
-    "Exit status: 0 all is well, 1 a benchmark failed or a checked bound does\n"
-    "not hold, 2 wrong usage.";
-
 typedef struct Options {
     char **patterns;
     char *output;
@@ -209,5 +179,4 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
 const CmdVerb cmd_bench = {.name = "bench",
                            .summary = "measure how fast this program is",
                            .synopsis = "",
-                           .details = details,
                            .run = run_verb};

@@ -14,17 +14,6 @@
 #include "topo_plan.h"
 #include "topo_schema.h"
 
-static const char details[] =
-    "Does with every point of each SCENARIO what `run` does before it "
-    "simulates:\n"
-    "loads it, builds the fabric, makes loans and flows. Reports errors with "
-    "file\n"
-    "and line. A published value that a part was fitted on must not count as\n"
-    "predicted. A host must have the memory that its guest's image needs, if\n"
-    "that image is there.\n"
-    "\n"
-    "Exit status: 0 there are no errors, 2 there are some.";
-
 /* Checks which published values count as predicted. */
 static void check_published(const TopoDescription *description,
                             TopoErrors *errors)
@@ -148,5 +137,4 @@ const CmdVerb cmd_check = {.name = "check",
                            .summary = "report all errors in descriptions",
                            .synopsis = "SCENARIO...",
                            .words = {0, CMD_ANY_NUMBER},
-                           .details = details,
                            .run = run_verb};

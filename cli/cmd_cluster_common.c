@@ -99,8 +99,6 @@ const CmdVerb cmd_cluster_kill = {
     .synopsis = "HOST",
     .words = {1, 1},
     .has_cluster = true,
-    .details = "Ends a host as a power cut would. Its disks keep what was "
-               "written." CMD_CLUSTER_EXIT_STATUS,
     .run = cmd_cluster_forward,
 };
 
@@ -109,13 +107,6 @@ const CmdVerb cmd_cluster_checkpoint = {
     .summary = "let a timed cluster stand, to make branches of it",
     .synopsis = "",
     .has_cluster = true,
-    .details =
-        "Makes a timed cluster a template: it stands at its virtual time for "
-        "ever, and\n`farside cluster branch` makes clusters that go on from "
-        "there. The template ends with\n`farside cluster down`; its branches "
-        "do not.\n\n"
-        "Exit status: 0 success, 1 failure, 2 wrong usage or bad input, 75 not "
-        "now: let virtual\ntime pass, and try again.",
     .run = cmd_cluster_forward,
 };
 
@@ -125,9 +116,6 @@ const CmdVerb cmd_cluster_link = {
     .synopsis = "LINK up|down",
     .words = {2, 2},
     .has_cluster = true,
-    .details =
-        "Unplugs a link, or plugs it in again. Returns when the drivers have "
-        "noticed." CMD_CLUSTER_EXIT_STATUS,
     .run = cmd_cluster_forward,
 };
 
@@ -137,8 +125,5 @@ const CmdVerb cmd_cluster_restart = {
     .synopsis = "HOST",
     .words = {1, 1},
     .has_cluster = true,
-    .details =
-        "Starts a host again; if it runs, it is killed first. Returns when the "
-        "host is up,\nand its links to hosts that are up." CMD_CLUSTER_EXIT_STATUS,
     .run = cmd_cluster_forward,
 };

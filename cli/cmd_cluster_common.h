@@ -10,9 +10,6 @@
 
 /* Shared by the verbs of `farside cluster`. */
 
-#define CMD_CLUSTER_EXIT_STATUS                                                \
-    "\n\nExit status: 0 success, 1 failure, 2 wrong usage or bad input."
-
 /* The mode of a request without input whose output is printed. */
 extern const CluClientMode cmd_cluster_no_input;
 

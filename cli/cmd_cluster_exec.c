@@ -107,14 +107,5 @@ const CmdVerb cmd_cluster_exec = {
     .synopsis = "HOST -- COMMAND...",
     .words = {1, G_MAXUINT},
     .has_cluster = true,
-    .details =
-        "Runs a command on a host. The command gets standard input and "
-        "signals such as\nCtrl-C, and its output is printed. A second Ctrl-C "
-        "ends this program at once;\nSIGTERM ends it after two seconds at "
-        "most. With -t the command has a terminal of its\nown, and gets "
-        "Ctrl-C and the like as keys.\n\n"
-        "Exit status: the command's; 128 plus the number of the signal that "
-        "ended it; 124\nif it took longer than --timeout; 255 if it could not "
-        "be run, or its host was\nlost: it panicked, hangs or is off.",
     .run = run,
 };

@@ -122,13 +122,5 @@ const CmdVerb cmd_cluster_reload = {
     .synopsis = "FILE.ko|MODULE...",
     .words = {1, G_MAXUINT},
     .has_cluster = true,
-    .details =
-        "Loads modules again on all hosts, new ones from files of this "
-        "machine. First it\nunloads on each host the modules and those that "
-        "need them: clients, then drivers\nof NTBs, then the bus. Then it "
-        "loads all in reverse order, and waits until hosts\nand links are up. "
-        "A new client takes the place of the present one.\n\n"
-        "If a module cannot be loaded, the reason is printed with the "
-        "kernel's lines." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

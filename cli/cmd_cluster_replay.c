@@ -115,11 +115,5 @@ const CmdVerb cmd_cluster_replay = {
     .summary = "repeat the run of a timed cluster from its log",
     .synopsis = "FILE",
     .words = {1, 1},
-    .details =
-        "Repeats the run that `farside cluster up --timed --log FILE` has "
-        "logged: the same\nmachines get the same inputs at the same virtual "
-        "times. Refuses a log that was\nrecorded with another description, "
-        "kernel, image, disk or program. The cluster\nthen stands at the end of "
-        "the log until `farside cluster down`." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

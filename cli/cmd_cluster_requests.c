@@ -29,10 +29,6 @@ const CmdVerb cmd_cluster_console = {
     .synopsis = "HOST",
     .words = {1, 1},
     .has_cluster = true,
-    .details =
-        "Connects the terminal to the serial console of a host. To leave it, "
-        "type Ctrl-], or\n~. at the start of a line. Several users may be "
-        "connected at once." CMD_CLUSTER_EXIT_STATUS,
     .run = console_run,
 };
 
@@ -60,9 +56,6 @@ const CmdVerb cmd_cluster_down = {
     .summary = "end a cluster",
     .synopsis = "",
     .has_cluster = true,
-    .details =
-        "Ends a cluster. Returns when all its processes have ended, after ten "
-        "seconds at\nmost, even if some were stopped by a signal." CMD_CLUSTER_EXIT_STATUS,
     .run = down_run,
 };
 
@@ -89,8 +82,6 @@ const CmdVerb cmd_cluster_list = {
     .name = "list",
     .summary = "name the clusters that run",
     .synopsis = "",
-    .details =
-        "Names the clusters that run, with the files of their descriptions." CMD_CLUSTER_EXIT_STATUS,
     .run = list_run,
 };
 
@@ -127,10 +118,6 @@ const CmdVerb cmd_cluster_logs = {
     .synopsis = "HOST",
     .words = {1, 1},
     .has_cluster = true,
-    .details =
-        "Prints the log of a host's serial console. The supervisor adds lines "
-        "that begin\nwith --, for example when the machine begins and "
-        "ends." CMD_CLUSTER_EXIT_STATUS,
     .run = logs_run,
 };
 
@@ -169,13 +156,6 @@ const CmdVerb cmd_cluster_status = {
     .summary = "show the state of hosts and links",
     .synopsis = "",
     .has_cluster = true,
-    .details = "Shows the state of each host and each link.\n\n"
-               "Hosts are booting, up, oops (part of the kernel has failed), "
-               "hung, stopped (by\ngdb or the monitor), panicked, off (by "
-               "themselves), or dead. A link is up when\nboth hosts are up "
-               "and the drivers of the NTBs on both report it as up.\n"
-               "ntb_netdev has a carrier only later, when its interfaces on "
-               "both are up." CMD_CLUSTER_EXIT_STATUS,
     .run = status_run,
 };
 
@@ -203,10 +183,6 @@ const CmdVerb cmd_cluster_trace = {
     .synopsis = "LINK FILE|off",
     .words = {2, 2},
     .has_cluster = true,
-    .details =
-        "Records all accesses that cross a link, both ways, in a new FILE for "
-        "`farside\ntrace`; `off` ends the recording. Accesses to the other "
-        "host's memory are slow\nwhile it runs." CMD_CLUSTER_EXIT_STATUS,
     .run = trace_run,
 };
 
@@ -238,8 +214,5 @@ const CmdVerb cmd_cluster_wait = {
     .synopsis = "[HOST]",
     .words = {0, 1},
     .has_cluster = true,
-    .details =
-        "Waits until all hosts and all links are up, or one host and its links "
-        "to hosts\nthat are up." CMD_CLUSTER_EXIT_STATUS,
     .run = wait_run,
 };

@@ -258,11 +258,5 @@ const CmdVerb cmd_cluster_up = {
     .summary = "boot the hosts of a description, and join them",
     .synopsis = "FILE",
     .words = {1, 1},
-    .details =
-        "Boots a virtual machine for each host of FILE and joins them. Returns "
-        "when the\ndrivers are loaded on all hosts and the links are up. The "
-        "cluster then runs until\n`farside cluster down`. If it does not come "
-        "up, all of it is ended, and the last\nlines of the consoles are "
-        "printed." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

@@ -7,39 +7,6 @@
 #include "rep_tolerance.h"
 #include "table_file.h"
 
-static const char details[] =
-    "BASELINE and NEW are two CSV files, or two folders. For folders, all CSV\n"
-    "files of the same name are compared. Rows are joined by their key. Every\n"
-    "other cell is a point. A point that only one side has is a difference.\n"
-    "Explanations and traces in NEW are left out unless BASELINE has them,\n"
-    "too.\n"
-    "\n"
-    "The key is a list of columns. --key gives it, or a line \"# key:\n"
-    "COLUMN,COLUMN\" in the head of BASELINE. Otherwise it is all columns\n"
-    "before the first decimal one; in a file without decimals it is the\n"
-    "leading text columns. While two rows of BASELINE have the same key, the\n"
-    "next column is added, up to the last but one. Columns that BASELINE does\n"
-    "not have are ignored.\n"
-    "\n"
-    "A tolerance is a part of BASELINE's value (1%) or an amount (+-0.02),\n"
-    "for one column (COLUMN=1%) or for all. If a column has several, one must\n"
-    "be met. Tolerances for one column go before those for all, and the\n"
-    "command line goes before lines \"# tolerance: COLUMN 1%\" in the head of\n"
-    "BASELINE. Without a tolerance numbers must be equal. Texts must always\n"
-    "be equal.\n"
-    "\n"
-    "With --one-sided a number may be better than BASELINE's by any amount.\n"
-    "Lines \"# better: COLUMN higher\" (or lower) in the heads say what is\n"
-    "better; the key `better` of a column in a scenario makes them.\n"
-    "\n"
-    "A curve is a set of points that differ only in the x column. That is the\n"
-    "last key column of numbers, or else the first key column. Errors are in\n"
-    "percent of BASELINE: the mean of their magnitudes, the bias (their mean\n"
-    "with signs) and the largest one.\n"
-    "\n"
-    "Exit status: 0 all points are within tolerance, 1 there are differences,\n"
-    "2 bad usage or input.";
-
 typedef struct Options {
     char *key;
     char *x;
@@ -141,5 +108,4 @@ const CmdVerb cmd_compare = {
     .summary = "compare two result files, or two folders of them",
     .synopsis = "BASELINE NEW",
     .words = {2, 2},
-    .details = details,
     .run = run_verb};

@@ -10,19 +10,6 @@
 #include "inv_export.h"
 #include "topo_suggest.h"
 
-static const char details[] =
-    "Writes the PCI functions of a host in the format of other tools:\n"
-    "\n"
-    "  farside convert CLUSTER.yaml --host a --to nccl -o topo.xml\n"
-    "      NCCL_TOPO_FILE=topo.xml makes NCCL believe in this topology\n"
-    "  farside convert CLUSTER.yaml --host a --to hwloc -o a.xml\n"
-    "      lstopo -i a.xml shows it\n"
-    "\n"
-    "An imported host is exported with the addresses of the real machine, any\n"
-    "other with those of enumeration.\n"
-    "\n"
-    "Exit status: 0 done, 2 bad usage or description.";
-
 typedef struct Options {
     char **sets;
     char *host;
@@ -128,5 +115,4 @@ const CmdVerb cmd_convert = {.name = "convert",
                                  "write a host's topology for NCCL or hwloc",
                              .synopsis = "SCENARIO",
                              .words = {1, 1},
-                             .details = details,
                              .run = run_verb};

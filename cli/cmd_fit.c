@@ -11,23 +11,6 @@
 #define THREADS_MOST 1024
 #define STARTS_MOST  1000
 
-static const char details[] =
-    "Fits numbers of parts to published values by least squares of relative\n"
-    "errors. Each --param is a path as in --set, with its bounds:\n"
-    "  farside fit scenarios/oracles/pciebench-haswell/latency.yaml \\\n"
-    "      --param parts.nfp-6000.dma.read_latency=100ns..900ns\n"
-    "\n"
-    "--rows chooses the values that are fitted, by cells of the published CSV:\n"
-    "\"machine=E5-2620v3;size_bytes=64\". It may be repeated. Without it those\n"
-    "in plot.calibrated are. All other values are left out, and show what the\n"
-    "fit is worth. Several scenarios are fitted together.\n"
-    "\n"
-    "The interval of 95 % assumes that the errors of the fitted values are\n"
-    "independent. A sensitivity is the change of a value in percent for 1 % of\n"
-    "the parameter.\n"
-    "\n"
-    "Exit status: 0 fitted, 1 a simulation failed, 2 bad usage or description.";
-
 /* The options of the command line. */
 typedef struct Options {
     char **params;
@@ -142,5 +125,4 @@ const CmdVerb cmd_fit = {.name = "fit",
                          .summary = "fit numbers of parts to published values",
                          .synopsis = "SCENARIO...",
                          .words = {1, CMD_ANY_NUMBER},
-                         .details = details,
                          .run = run_verb};

@@ -7,16 +7,6 @@
 #include "rep_shard.h"
 #include "table_file.h"
 
-static const char details[] =
-    "Joins the files that `farside run --shard I/N` has written, of one\n"
-    "scenario, to the file that a run without --shard writes. Every byte is "
-    "the\n"
-    "same. The order of the files does not matter. `farside plot` draws the "
-    "result.\n"
-    "\n"
-    "Exit status: 0 written, 1 the file could not be written, 2 bad usage or\n"
-    "files that do not make a whole.";
-
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     char *output = NULL;
@@ -54,5 +44,4 @@ const CmdVerb cmd_merge = {
     .summary = "join the results of runs that simulated a part each",
     .synopsis = "SHARD...",
     .words = {1, CMD_ANY_NUMBER},
-    .details = details,
     .run = run_verb};

@@ -9,23 +9,6 @@
 #include "topo_plan.h"
 #include "topo_units.h"
 
-static const char details[] =
-    "Sends one TLP through the idle fabric of SCENARIO and prints every\n"
-    "element that it crosses, with the time from its first byte in to its\n"
-    "first byte out. FROM is HOST.cpu or HOST.DEVICE. TO is HOST.ram,\n"
-    "HOST.DEVICE or HOST.DEVICE.barN. With --via HOST.ram, FROM writes to\n"
-    "that memory and TO reads from it. Without FROM and TO, it prints the\n"
-    "flows of kind `path` in SCENARIO.\n"
-    "\n"
-    "Hops are the elements between the two ends. A switch is one hop, an NTB\n"
-    "adapter is one (the way from host to host has two of them), a root is\n"
-    "one, and a link is none. A root and its RAM together are one hop, even\n"
-    "if the way ends or rests in the RAM. (By this rule the path 2L-RAM-SW of\n"
-    "the Device Lending paper has 7 hops, as in its figure 13; its table 1\n"
-    "says 8.)\n"
-    "\n"
-    "Exit status: 0 done, 1 there is no way, 2 bad usage or description.";
-
 /* Prints the flows of kind path at every point of the plan. */
 static int print_flows(const char *file, const TopoDescription *plan)
 {
@@ -172,5 +155,4 @@ const CmdVerb cmd_path = {
     .summary = "show every element that a TLP crosses, with hops and times",
     .synopsis = "SCENARIO [FROM TO]",
     .words = {1, 3},
-    .details = details,
     .run = run_verb};

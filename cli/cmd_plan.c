@@ -12,23 +12,6 @@
 #include "table_csv.h"
 #include "table_file.h"
 
-static const char details[] =
-    "Computes, as the SmartIO manual does, how the mapping entries of an NTB\n"
-    "adapter are used: how many are reserved for remote nodes, how many MSI\n"
-    "and BARs take, and how many are left for DMA windows. With SCENARIO it\n"
-    "does so for each adapter that its `lend:` and its flows between lent\n"
-    "devices use. Without SCENARIO it does so for one adapter that the\n"
-    "options describe. This is the manual's own example:\n"
-    "\n"
-    "  farside plan --window 128GiB --entries 128 --reserved 12 --nodes 3 \\\n"
-    "    --borrowers 2 --bars 2x64MiB,32GiB,32MiB --devices 2\n"
-    "\n"
-    "--bars gives the BARs of one device that is mapped through the adapter,\n"
-    "or of N equal devices. A device is mapped for P2P, or because this node\n"
-    "borrows it.\n"
-    "\n"
-    "Exit status: 0 it fits, 1 it does not fit, 2 bad usage or description.";
-
 /* ---- Printing --------------------------------------------------------- */
 
 /* Adds @plan to @table and prints it. Returns the exit status. */
@@ -211,5 +194,4 @@ const CmdVerb cmd_plan = {
     .summary = "compute an NTB's mapping entries and DMA windows",
     .synopsis = "[SCENARIO]",
     .words = {0, 1},
-    .details = details,
     .run = run_verb};

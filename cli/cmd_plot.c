@@ -14,20 +14,6 @@
 #define FONT_LEAST  4 /* points */
 #define FONT_MOST   40
 
-static const char details[] =
-    "Draws results that `farside run` or `farside merge` has written, without\n"
-    "simulating: the `plot:` of the scenario that the head of RESULT names. A\n"
-    "change of `plot:` alone needs no new run.\n"
-    "\n"
-    "--width is the width on paper, and --font-size that of the text there. A\n"
-    "column of a paper is about 85 mm wide:\n"
-    "  farside plot results/fig12.csv -o fig12 --pdf --width 85 --title none\n"
-    "\n"
-    "--tex draws for LaTeX: \\usepackage{gnuplot-lua-tikz}, then\n"
-    "\\input{PREFIX}. The document chooses the font.\n"
-    "\n"
-    "Exit status: 0 drawn, 1 it could not be drawn, 2 bad usage or input.";
-
 typedef struct Options {
     char *prefix;
     char *title;
@@ -169,5 +155,4 @@ const CmdVerb cmd_plot = {.name = "plot",
                           .summary = "draw results again, without simulating",
                           .synopsis = "RESULT",
                           .words = {1, 1},
-                          .details = details,
                           .run = run_verb};

@@ -8,15 +8,6 @@
 #include "rep_page.h"
 #include "table_file.h"
 
-static const char details[] =
-    "DIR is a folder that `farside run ... -o DIR` has written: it holds CSV\n"
-    "files and perhaps plots and waterfalls. The heads of the CSV files name\n"
-    "their scenarios. The page loads no other file. The same results give the\n"
-    "same bytes.\n"
-    "\n"
-    "Exit status: 0 written, 1 a file could not be written, 2 bad usage or\n"
-    "input.";
-
 typedef struct Options {
     char *page;
     char *fidelity;
@@ -97,5 +88,4 @@ const CmdVerb cmd_report = {
     .summary = "make a page of results, or the list of fidelity",
     .synopsis = "DIR",
     .words = {1, 1},
-    .details = details,
     .run = run_verb};

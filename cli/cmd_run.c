@@ -306,58 +306,6 @@ static bool parse_limits(Options *options)
     return true;
 }
 
-/* Returns the help below the options. The caller frees it. */
-static char *make_details(void)
-{
-    g_autofree char *metrics = exp_metric_help();
-
-    return g_strdup_printf(
-        "Simulates every point of each SCENARIO and writes DIR/NAME.csv, where\n"
-        "NAME is the scenario's name. If the scenario has a plot, it is drawn to\n"
-        "DIR/NAME.svg and DIR/NAME.png. An example:\n"
-        "  farside run --limit transfer=4MiB scenarios/paper/fig10/fig10.yaml\n"
-        "\n"
-        "--explain looks at the smallest and the largest point of each curve: it\n"
-        "names the element that limits the point, and says where the time of an\n"
-        "operation goes. All numbers are in DIR/NAME.explain.csv;\n"
-        "DIR/NAME.explain.svg and .png show the time. A run takes longer with it;\n"
-        "its results are the same.\n"
-        "\n"
-        "--latencies writes how many operations took which time to\n"
-        "DIR/NAME.latencies.csv, for each point and flow, and draws it:\n"
-        "DIR/NAME.latencies.cdf.svg has the share of operations that took no\n"
-        "longer, DIR/NAME.latencies.histogram.svg the share of each class.\n"
-        "\n"
-        "--trace writes for each TLP and link when the TLP began to cross it, how\n"
-        "long it was on the wire, when the far end acted on it, and the fields of\n"
-        "its header. It also has the requests that no component claimed.\n"
-        "\n"
-        "--workload moves what real drivers did in a cluster through the hosts and\n"
-        "links of SCENARIO, in place of its workload, columns and plot. Its\n"
-        "variants and sweep remain; docs/user/traces.md explains it. The\n"
-        "flow is called trace: --set workload.flows.trace.pace=0%% leaves out\n"
-        "thinking.\n"
-        "\n"
-        "Each finished point is at once in DIR/NAME.journal, so it survives\n"
-        "Ctrl-C, a full disk and a crash. --resume goes on with it; the result "
-        "is\n"
-        "the same. --shard 2/5 simulates every 5th point from the 2nd one on "
-        "and\n"
-        "writes DIR/NAME.2-of-5.csv; `farside merge` joins the parts. --point\n"
-        "writes DIR/NAME.point.csv, and leaves the whole result alone.\n"
-        "\n"
-        "--bounds prints each published value with the model's error and the\n"
-        "largest error that the published table allows (its column\n"
-        "bound_percent), and fails if one is missed by more.\n"
-        "\n"
-        "A column of a scenario takes its values `from:` one of these:\n"
-        "variant, axis.NAME\n"
-        "%s\n"
-        "Exit status: 0 all ran, 1 a run failed, or all operations of a flow "
-        "did in a description without faults:, 2 bad usage or description.",
-        metrics);
-}
-
 static void set_run(Options *options)
 {
     options->run = (ExpRunOptions){
@@ -417,13 +365,10 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
          "Write the last N TLPs of each point to DIR/NAME.trace.csv", "N"},
         G_OPTION_ENTRY_NULL,
     };
-    g_autofree char *details = make_details();
-    CmdVerb detailed = *verb;
     g_auto(CmdArgs) args = {.words = NULL};
     int status;
 
-    detailed.details = details;
-    if (!cmd_parse(&detailed, argc, argv, entries, &args, &status)) {
+    if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
     if (options.threads < 1 || options.threads > THREADS_MOST) {
@@ -460,4 +405,5 @@ const CmdVerb cmd_run = {.name = "run",
                          .summary = "simulate scenarios and draw their plots",
                          .synopsis = "SCENARIO...",
                          .words = {1, CMD_ANY_NUMBER},
+                         .help_list = exp_metric_help,
                          .run = run_verb};

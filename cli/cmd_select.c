@@ -7,21 +7,6 @@
 #include "cmd_load.h"
 #include "inv_select.h"
 
-static const char details[] =
-    "Finds the function of each host that a request means, by attributes that\n"
-    "all hosts of one type share. Serial numbers, GUIDs and addresses select\n"
-    "nothing.\n"
-    "\n"
-    "  farside select CLUSTER.yaml --device NAME --fabric F --instance 1\n"
-    "  farside select CLUSTER.yaml --device NAME --virtual-function 0\n"
-    "  farside select CLUSTER.yaml --request REQUESTS.json\n"
-    "\n"
-    "A file of requests is YAML or JSON: {\"ib_interfaces\": [{\"device\": ...,\n"
-    "\"fabric\": ..., \"device_instance\": 0, \"function_type\":\n"
-    "\"PhysicalFunction\"}]}. `farside inventory` lists devices and fabrics.\n"
-    "\n"
-    "Exit status: 0 done, 1 no such device on a host, 2 bad usage or input.";
-
 typedef struct Options {
     CmdHosts hosts;
     char *file;
@@ -159,5 +144,4 @@ const CmdVerb cmd_select = {
     .summary = "find the function of each host that a request means",
     .synopsis = "[FILE]",
     .words = {0, 1},
-    .details = details,
     .run = run_verb};

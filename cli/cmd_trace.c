@@ -9,37 +9,6 @@
 #include "trc_file.h"
 #include "trc_view.h"
 
-static const char details[] =
-    "Prints the TLPs and messages that crossed the links of emulated hosts,\n"
-    "one a line, in order of time. NTB devices write the traces (their\n"
-    "property `trace`). A line has the time since the first packet, the link\n"
-    "and direction, the kind, the address on the sender's bus and on the\n"
-    "receiver's, the length, the requester and the tag. A completion also has\n"
-    "the time since its request. Several files are merged.\n"
-    "\n"
-    "KIND is MRd, MWr, MSI, CplD, Cpl, TLP (any of these), or a message that\n"
-    "has no TLP on this device: Start, Stop, State, Enable, Reset, Doorbell,\n"
-    "Message, Lock, Locked, Config, Configured, Release, RAM, Arrival (of the\n"
-    "peer's packets, printed only if named). NAME is an end\n"
-    "as the trace names it, HOST:LINK, or LINK or HOST alone; * and ? match\n"
-    "any letters. TIME is a time since the first packet, such as 20us or\n"
-    "1.5s.\n"
-    "\n"
-    "--timeline writes a file that https://ui.perfetto.dev and Chrome's\n"
-    "about:tracing open: the packets of a timed cluster and, on the same axis,\n"
-    "the links of the model (--model) and the events of guests' kernels\n"
-    "(--ftrace). docs/user/traces.md shows how to record them.\n"
-    "\n"
-    "--create makes an empty FILE for devices to write to. It serves to name\n"
-    "the two ends, or to limit packets; a device creates a missing file by\n"
-    "itself.\n"
-    "\n"
-    "The files are pcapng. Tools such as tshark read them, best with\n"
-    "trace/farside.lua. docs/reference/trace.md specifies their contents.\n"
-    "\n"
-    "Exit status: 0 done, 1 --create or --csv could not write, 2 bad usage or\n"
-    "file. If a file is damaged, the packets before the damage are printed.";
-
 typedef struct Options {
     char *link;
     char *kinds;
@@ -277,5 +246,4 @@ const CmdVerb cmd_trace = {
     .summary = "print the packets on the links of emulated hosts",
     .synopsis = "FILE...",
     .words = {1, CMD_ANY_NUMBER},
-    .details = details,
     .run = run_verb};
