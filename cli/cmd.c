@@ -10,7 +10,11 @@
 
 int cmd_complain(const char *verb, GError *error)
 {
-    fprintf(stderr, "farside %s: %s\n", verb, error->message);
+    if (error->domain == G_OPTION_ERROR) {
+        cmd_usage(verb, "%s", error->message);
+    } else {
+        fprintf(stderr, "farside %s: %s\n", verb, error->message);
+    }
     g_error_free(error);
     return CMD_USAGE;
 }
@@ -134,8 +138,7 @@ static bool parse_options(const CmdVerb *verb, int argc, char **argv,
     g_option_context_add_main_entries(context, entries, NULL);
     g_option_context_add_main_entries(context, help, NULL);
     if (!g_option_context_parse_strv(context, &args, &error)) {
-        *ret_status = cmd_usage(argv[0], "%s", error->message);
-        g_error_free(error);
+        *ret_status = cmd_complain(argv[0], error);
         return false;
     }
     if (is_help) {

@@ -26,7 +26,7 @@ struct CmdVerb {
     struct {
         unsigned least, most;
     } words;
-    bool has_cluster;    /* it needs a running cluster, and takes -c */
+    bool has_cluster; /* it needs a running cluster, and takes -c */
     /* Nullable: makes the text that stands for @list@ in the help below the
      * options, which is in help/NAME.txt; to be freed. */
     char *(*help_list)(void);
@@ -112,7 +112,8 @@ int cmd_verbs_run(const CmdVerb *verb, int argc, char **argv);
  * CMD_USAGE. */
 int cmd_usage(const char *verb, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Prints "farside VERB: MESSAGE" to stderr and frees @error, which must be set.
+/* Prints "farside VERB: MESSAGE" to stderr and frees @error, which must be set;
+ * as cmd_usage() does if it is a G_OPTION_ERROR: an option has a wrong value.
  * Returns CMD_USAGE. */
 int cmd_complain(const char *verb, GError *error);
 

@@ -67,10 +67,6 @@ static int run(const CmdVerb *verb, int argc, char **argv)
         return status;
     }
     status = xpl_session_run(&options, args.words[0], &teller, &error);
-    if (g_error_matches(error, XPL_OPTION_ERROR, 0)) {
-        cmd_usage(argv[0], "%s", error->message);
-        g_clear_error(&error);
-    }
     return cmd_cluster_finish(argv[0], status, error);
 }
 

@@ -5,87 +5,58 @@
 
 #include "rep_compare_files.h"
 #include "rep_tolerance.h"
-#include "table_file.h"
 
 typedef struct Options {
+    RepCompareFiles how;
     char *key;
-    char *x;
-    char **tolerance_texts;
-    char *plot;
-    char *junit;
-    int n_worst;
-    gboolean only_failures;
-    gboolean markdown;
-    gboolean one_sided;
-    gboolean subset;
+    char **tolerances;
 } Options;
 
 /* Prints the comparison. False and @error if there is none. */
-static bool compare(const Options *options, char *const *paths,
-                    bool *ret_different, GError **error)
+static bool compare(Options *options, char *const *paths, bool *ret_different,
+                    GError **error)
 {
     g_auto(GStrv) keys =
         options->key ? g_strsplit(options->key, ",", -1) : NULL;
     g_autoptr(GPtrArray) tolerances =
-        g_ptr_array_new_with_free_func((GDestroyNotify)rep_tolerance_free);
-    const RepCompareFiles how = {.options = {.keys = (const char *const *)keys,
-                                             .x = options->x,
-                                             .tolerances = tolerances,
-                                             .one_sided = options->one_sided,
-                                             .subset = options->subset},
-                                 .plot = options->plot,
-                                 .junit = options->junit,
-                                 .n_worst = (unsigned)options->n_worst,
-                                 .only_failures = options->only_failures,
-                                 .markdown = options->markdown};
+        rep_tolerances_parse(options->tolerances, error);
     g_autoptr(GString) text = g_string_new(NULL);
     bool is_done;
 
-    for (char **word = options->tolerance_texts; word && *word; word++) {
-        RepTolerance *tolerance = rep_tolerance_parse(*word, error);
-
-        if (!tolerance) {
-            return false;
-        }
-        g_ptr_array_add(tolerances, tolerance);
-    }
-    if (options->n_worst < 0) {
-        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
-                    "--worst %d: it is a number of points", options->n_worst);
-        return false;
-    }
-    is_done =
-        rep_compare_files(&how, paths[0], paths[1], text, ret_different, error);
+    options->how.options.keys = (const char *const *)keys;
+    options->how.options.tolerances = tolerances;
+    is_done = tolerances && rep_compare_files(&options->how, paths[0], paths[1],
+                                              text, ret_different, error);
     fputs(text->str, stdout);
     return is_done;
 }
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    Options options = {.n_worst = 10};
+    Options options = {.how.n_worst = 10};
     const GOptionEntry entries[] = {
         {"key", 0, 0, G_OPTION_ARG_STRING, &options.key,
          "Columns that tell the rows apart", "COLUMN,..."},
-        {"x", 0, 0, G_OPTION_ARG_STRING, &options.x, "Key column along a curve",
-         "COLUMN"},
-        {"tolerance", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.tolerance_texts,
+        {"x", 0, 0, G_OPTION_ARG_STRING, &options.how.options.x,
+         "Key column along a curve", "COLUMN"},
+        {"tolerance", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.tolerances,
          "How far a number may be from the baseline; repeatable",
          "[COLUMN=]1%|+-0.02"},
-        {"worst", 0, 0, G_OPTION_ARG_INT, &options.n_worst,
+        {"worst", 0, 0, G_OPTION_ARG_INT, &options.how.n_worst,
          "Show the N worst points of a file (default: 10)", "N"},
-        {"plot", 0, 0, G_OPTION_ARG_FILENAME, &options.plot,
+        {"plot", 0, 0, G_OPTION_ARG_FILENAME, &options.how.plot,
          "Draw NEW over BASELINE to PREFIX.svg and PREFIX.png, and the "
          "differences to PREFIX.delta.svg and .png",
          "PREFIX"},
-        {"only-failures", 'f', 0, G_OPTION_ARG_NONE, &options.only_failures,
+        {"only-failures", 'f', 0, G_OPTION_ARG_NONE, &options.how.only_failures,
          "Print only files and points that differ, and the total", NULL},
-        {"markdown", 'm', 0, G_OPTION_ARG_NONE, &options.markdown,
+        {"markdown", 'm', 0, G_OPTION_ARG_NONE, &options.how.markdown,
          "Print Markdown, for a comment on a pull request", NULL},
-        {"one-sided", 0, 0, G_OPTION_ARG_NONE, &options.one_sided,
+        {"one-sided", 0, 0, G_OPTION_ARG_NONE, &options.how.options.one_sided,
          "Accept any change in the good direction of a column", NULL},
-        {"subset", 0, 0, G_OPTION_ARG_NONE, &options.subset,
+        {"subset", 0, 0, G_OPTION_ARG_NONE, &options.how.options.subset,
          "Leave out points that NEW does not have", NULL},
-        {"junit", 0, 0, G_OPTION_ARG_FILENAME, &options.junit,
+        {"junit", 0, 0, G_OPTION_ARG_FILENAME, &options.how.junit,
          "Write a JUnit report with a test case for each curve", "FILE"},
         G_OPTION_ENTRY_NULL,
     };

@@ -75,6 +75,24 @@ TopoDescription *cmd_load(const char *verb, const char *file,
     return g_steal_pointer(&description);
 }
 
+GPtrArray *cmd_load_all(const char *verb, char *const *files,
+                        const GPtrArray *changes)
+{
+    g_autoptr(GPtrArray) descriptions =
+        g_ptr_array_new_with_free_func((GDestroyNotify)topo_description_free);
+
+    for (; *files; files++) {
+        TopoDescription *description =
+            cmd_load(verb, *files, changes, CMD_LOAD_WORKLOAD);
+
+        if (!description) {
+            return NULL;
+        }
+        g_ptr_array_add(descriptions, description);
+    }
+    return g_steal_pointer(&descriptions);
+}
+
 TopoDescription *cmd_load_with(const char *verb, const char *file, char **sets,
                                CmdLoad load)
 {

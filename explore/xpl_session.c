@@ -51,8 +51,6 @@ static void session_clear(Session *session)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Session, session_clear)
 
-G_DEFINE_QUARK(xpl-option-error-quark, xpl_option_error);
-
 static bool refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* An option is wrong. Returns false. */
@@ -62,7 +60,8 @@ static bool refuse(GError **error, const char *format, ...)
 
     va_start(args, format);
     if (error) {
-        *error = g_error_new_valist(XPL_OPTION_ERROR, 0, format, args);
+        *error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                                    format, args);
     }
     va_end(args);
     return false;

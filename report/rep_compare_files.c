@@ -317,6 +317,11 @@ bool rep_compare_files(const RepCompareFiles *how, const char *baseline,
                        .comparisons = comparisons,
                        .columns = columns};
 
+    if (how->n_worst < 0) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "--worst %d: it is a number of points", how->n_worst);
+        return false;
+    }
     if (!compare_paths(&compare, baseline, fresh, error)) {
         return false;
     }
