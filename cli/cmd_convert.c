@@ -8,7 +8,6 @@
 #include "exp_build.h"
 #include "exp_functions.h"
 #include "inv_export.h"
-#include "topo_suggest.h"
 
 typedef struct Options {
     char **sets;
@@ -16,36 +15,6 @@ typedef struct Options {
     char *format;
     char *output;
 } Options;
-
-/* Returns the host that the options name, or the only one. Reports it if there
- * is none. */
-static const TopoHost *find_host(const Options *options,
-                                 const TopoDescription *description)
-{
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-    g_autofree char *hint = NULL;
-    const TopoHost *host;
-
-    if (!options->host && description->hosts->len == 1) {
-        return description->hosts->pdata[0];
-    }
-    host = options->host ? topo_find_host(description, options->host) : NULL;
-    if (host) {
-        return host;
-    }
-    for (unsigned i = 0; i < description->hosts->len; i++) {
-        const TopoHost *other = description->hosts->pdata[i];
-
-        g_ptr_array_add(names, other->name);
-    }
-    hint = topo_suggest(options->host ? options->host : "?", names);
-    if (options->host) {
-        cmd_usage("convert", "there is no host '%s'%s", options->host, hint);
-    } else {
-        cmd_usage("convert", "one host is exported; add --host%s", hint);
-    }
-    return NULL;
-}
 
 static int export_host(const Options *options, const ExpFabric *fabric,
                        const TopoHost *host)
@@ -99,11 +68,11 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     }
     description =
         cmd_load_with("convert", args.words[0], options.sets, CMD_LOAD_ANY);
-    host = description ? find_host(&options, description) : NULL;
-    if (!host) {
+    if (!description) {
         return CMD_USAGE;
     }
-    fabric = exp_fabric_new(description, &error);
+    host = topo_choose_host(description, options.host, &error);
+    fabric = host ? exp_fabric_new(description, &error) : NULL;
     if (!fabric) {
         return cmd_complain("convert", error);
     }

@@ -6,6 +6,7 @@
 #include "cmd.h"
 #include "exp_point.h"
 #include "topo_home.h"
+#include "topo_plan.h"
 
 int cmd_print_errors(const char *verb, const TopoErrors *errors)
 {
@@ -99,4 +100,24 @@ TopoDescription *cmd_load_with(const char *verb, const char *file, char **sets,
     g_autoptr(GPtrArray) changes = cmd_changes(verb, sets);
 
     return changes ? cmd_load(verb, file, changes, load) : NULL;
+}
+
+TopoDescription *cmd_load_variant(const char *verb, const char *file,
+                                  char **sets, const char *variant)
+{
+    g_autoptr(GPtrArray) changes = cmd_changes(verb, sets);
+    g_autoptr(TopoDescription) plain =
+        changes ? cmd_load(verb, file, changes, CMD_LOAD_ANY) : NULL;
+    g_autoptr(GPtrArray) both = NULL;
+
+    if (!plain || !variant) {
+        return g_steal_pointer(&plain);
+    }
+    both = topo_plan_variant(plain, variant, changes);
+    if (!both) {
+        fprintf(stderr, "farside %s: there is no variant \"%s\"\n", verb,
+                variant);
+        return NULL;
+    }
+    return cmd_load(verb, file, both, CMD_LOAD_ANY);
 }

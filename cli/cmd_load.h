@@ -45,4 +45,9 @@ GPtrArray *cmd_load_all(const char *verb, char *const *files,
 TopoDescription *cmd_load_with(const char *verb, const char *file, char **sets,
                                CmdLoad load);
 
+/* The same with the changes of its variant @variant (nullable) before those in
+ * @sets. */
+TopoDescription *cmd_load_variant(const char *verb, const char *file,
+                                  char **sets, const char *variant);
+
 #endif

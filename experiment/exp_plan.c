@@ -540,3 +540,17 @@ Table *exp_plan_outline(const TopoDescription *description,
     }
     return table;
 }
+
+Table *exp_plan_outline_whole(const TopoDescription *description,
+                              TopoErrors *errors)
+{
+    const TopoPlace file = {description->file, 0, 0};
+    const ExpPlanOptions options = {0};
+    g_autoptr(GError) error = NULL;
+    Table *outline = exp_plan_outline(description, &options, &error);
+
+    if (!outline && topo_errors_count(errors) == 0) {
+        topo_errors_add(errors, file, "%s", error->message);
+    }
+    return outline;
+}

@@ -8,6 +8,7 @@
 #include "topo_flow.h"
 #include "topo_load_priv.h"
 #include "topo_repeat_priv.h"
+#include "topo_suggest.h"
 
 static void variant_free(void *data)
 {
@@ -550,6 +551,34 @@ TopoHost *topo_find_host(const TopoDescription *description, const char *name)
     const TopoLoaded *loaded = (const TopoLoaded *)description;
 
     return g_hash_table_lookup(loaded->hosts, name);
+}
+
+const TopoHost *topo_choose_host(const TopoDescription *description,
+                                 const char *name, GError **error)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    const TopoHost *host = name ? topo_find_host(description, name) : NULL;
+    g_autofree char *hint = NULL;
+
+    if (!name && description->hosts->len == 1) {
+        host = description->hosts->pdata[0];
+    }
+    if (host) {
+        return host;
+    }
+    for (unsigned i = 0; i < description->hosts->len; i++) {
+        const TopoHost *other = description->hosts->pdata[i];
+
+        g_ptr_array_add(names, other->name);
+    }
+    if (name) {
+        topo_no_such_host(name, names, error);
+        return NULL;
+    }
+    hint = topo_suggest("?", names);
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "one host is exported; add --host%s", hint);
+    return NULL;
 }
 
 TopoSwitch *topo_find_switch(const TopoDescription *description,

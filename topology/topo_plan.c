@@ -191,3 +191,25 @@ GPtrArray *topo_plan_variant(const TopoDescription *description,
     }
     return NULL;
 }
+
+char *topo_plan_size_text(const TopoDescription *description)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) points = topo_plan_points(description, errors);
+    const TopoWorkload *workload = description->workload;
+    const struct {
+        const char *noun;
+        unsigned count;
+    } counts[] = {{"host", description->hosts->len},
+                  {"link", description->links->len},
+                  {"flow", workload ? workload->flows->len : 0},
+                  {"point", points->len}};
+    GString *text = g_string_new(NULL);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(counts); i++) {
+        g_string_append_printf(text, "%s%u %s%s", i == 0 ? "" : ", ",
+                               counts[i].count, counts[i].noun,
+                               counts[i].count == 1 ? "" : "s");
+    }
+    return g_string_free(text, FALSE);
+}

@@ -108,3 +108,11 @@ const char *topo_article(const char *noun)
     }
     return strchr("aeio", *noun) != NULL ? "an" : "a";
 }
+
+void topo_no_such_host(const char *name, const GPtrArray *hosts, GError **error)
+{
+    g_autofree char *hint = topo_suggest(name, hosts);
+
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "there is no host '%s'%s", name, hint);
+}
