@@ -19,6 +19,14 @@ int cmd_complain(const char *verb, GError *error)
     return CMD_USAGE;
 }
 
+int cmd_fail(const char *verb, GError *error)
+{
+    bool is_usage = error->domain == G_OPTION_ERROR;
+
+    cmd_complain(verb, error);
+    return is_usage ? CMD_USAGE : CMD_DIFFERENT;
+}
+
 int cmd_usage(const char *verb, const char *format, ...)
 {
     g_autofree char *message = NULL;

@@ -117,6 +117,10 @@ int cmd_usage(const char *verb, const char *format, ...) G_GNUC_PRINTF(2, 3);
  * Returns CMD_USAGE. */
 int cmd_complain(const char *verb, GError *error);
 
+/* The same for an operation that has failed: returns CMD_DIFFERENT unless an
+ * option has a wrong value. */
+int cmd_fail(const char *verb, GError *error);
+
 /* Prints @table as text for a terminal. */
 void cmd_print_table(const Table *table);
 

@@ -4,48 +4,19 @@
 #include <stdio.h>
 
 #include "cmd_load.h"
-#include "exp_plan.h"
-#include "exp_point.h"
-#include "img_files.h"
-#include "rep_fidelity.h"
-#include "rep_result.h"
-#include "topo_home.h"
-#include "topo_plan.h"
+#include "stu_check.h"
 #include "topo_schema.h"
 
-/* Does with every point of @file all that `run` does before it simulates. A
- * part with errors does not keep errors of others from being shown. */
 static bool check_file(const char *file, const GPtrArray *changes)
 {
-    g_autofree char *path = topo_home_resolve(file);
     g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autoptr(TopoDescription) description =
-        topo_load_partly(path, changes, errors);
-    g_autoptr(Table) outline = NULL;
-    g_autofree char *size = NULL;
+    g_autofree char *size = stu_check(file, changes, errors);
 
-    if (description && description->sound >= TOPO_SOUND_HARDWARE) {
-        img_check_memory(description, errors);
-    }
-    if (description && description->workload) {
-        exp_point_check_columns(description, errors);
-    }
-    if (description) {
-        exp_plan_check(description, errors);
-    }
-    if (description && description->sound == TOPO_SOUND_ALL) {
-        outline = exp_plan_outline_whole(description, errors);
-        if (outline) {
-            rep_result_check_plot(description, outline, errors);
-        }
-        rep_fidelity_check(description, errors);
-    }
-    if (topo_errors_count(errors) > 0) {
+    if (!size) {
         cmd_print_errors("check", errors);
         return false;
     }
-    size = topo_plan_size_text(description);
-    printf("%s: \"%s\", %s: no errors\n", file, description->name, size);
+    printf("%s: %s: no errors\n", file, size);
     return true;
 }
 

@@ -33,9 +33,6 @@ CluClient *cmd_cluster_connect(const CmdArgs *args, char **ret_dir,
 int cmd_cluster_ask(const char *verb, const CmdArgs *args,
                     const char *const *words, const CluClientMode *mode);
 
-/* A verb that sends its name and words as a request. */
-int cmd_cluster_forward(const CmdVerb *verb, int argc, char **argv);
-
 /* Prints @error (nullable) for @verb and frees it. Returns @status. */
 int cmd_cluster_finish(const char *verb, int status, GError *error);
 

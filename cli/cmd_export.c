@@ -36,8 +36,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
         return CMD_OK;
     }
     if (!table_file_write(output, text, strlen(text), &error)) {
-        cmd_complain("export", error);
-        return CMD_DIFFERENT;
+        return cmd_fail("export", error);
     }
     return CMD_OK;
 }

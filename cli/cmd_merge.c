@@ -31,8 +31,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
         return cmd_complain("merge", error);
     }
     if (!table_file_write(output, whole, strlen(whole), &error)) {
-        cmd_complain("merge", error);
-        return CMD_DIFFERENT;
+        return cmd_fail("merge", error);
     }
     printf("%s: %zu bytes of %u shards\n", output, strlen(whole),
            g_strv_length(args.words));

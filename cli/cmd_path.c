@@ -17,8 +17,7 @@ static int print_flows(const char *file, const TopoDescription *plan)
     is_done = exp_path_append_flows(text, plan, errors, &any, &error);
     fputs(text->str, stdout);
     if (!is_done) {
-        cmd_complain("path", error);
-        return CMD_DIFFERENT;
+        return cmd_fail("path", error);
     }
     if (topo_errors_count(errors) > 0) {
         g_autofree char *wrong = topo_errors_to_string(errors);
@@ -45,8 +44,7 @@ static int print_between(const ExpPathWords *words,
     }
     path = exp_path_new(description, &request, &error);
     if (!path) {
-        cmd_complain("path", error);
-        return CMD_DIFFERENT;
+        return cmd_fail("path", error);
     }
     exp_path_append(text, path);
     fputs(text->str, stdout);

@@ -5,7 +5,7 @@
 
 #include "cmd_load.h"
 #include "exp_lend_plan.h"
-#include "img_lend.h"
+#include "stu_lend.h"
 #include "table_csv.h"
 
 typedef struct Options {
@@ -35,7 +35,7 @@ static int plan(const Options *options, const char *file, Table *table)
     }
     if (plans && exp_lend_plans_append(text, plans, table, &fit, &error) &&
         description) {
-        fit = img_lend_append(text, description, table) && fit;
+        fit = stu_lend_append(text, description, table) && fit;
     }
     fputs(text->str, stdout);
     return error ? cmd_complain("plan", error) : fit ? CMD_OK : CMD_DIFFERENT;

@@ -40,16 +40,14 @@ static int make(const Options *options, const char *dir)
             &error);
 
         if (!write_text(options->page, page, &error)) {
-            cmd_complain("report", error);
-            return CMD_DIFFERENT;
+            return cmd_fail("report", error);
         }
     }
     if (options->fidelity != NULL) {
         g_autofree char *text = rep_report_to_markdown(report);
 
         if (!write_text(options->fidelity, text, &error)) {
-            cmd_complain("report", error);
-            return CMD_DIFFERENT;
+            return cmd_fail("report", error);
         }
     }
     return CMD_OK;

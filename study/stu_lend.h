@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef IMG_LEND_H
-#define IMG_LEND_H
+#ifndef STU_LEND_H
+#define STU_LEND_H
 
 #include "exp_lend_plan.h"
 
@@ -10,7 +10,7 @@
  * exp_lend_plan_table_new(). Appends nothing if it cannot be emulated or no
  * machine lends. False if a loan does not fit.
  */
-bool img_lend_append(GString *text, const TopoDescription *description,
+bool stu_lend_append(GString *text, const TopoDescription *description,
                      Table *table);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include "img_lend.h"
+#include "stu_lend.h"
 
 #include "clu_lend_plan.h"
 #include "clu_plan.h"
 
-bool img_lend_append(GString *text, const TopoDescription *description,
+bool stu_lend_append(GString *text, const TopoDescription *description,
                      Table *table)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
