@@ -31,17 +31,17 @@
 
 /* Checks that @done is false with a G_OPTION_ERROR that has @text, or true
  * without an error if @text is NULL. Frees @error. */
-static void assert_said(bool done, GError *error, const char *text)
+static void assert_said(bool done, GError **error, const char *text)
 {
     ck_assert_int_eq(done, !text);
     if (!text) {
-        ck_assert_ptr_null(error);
+        ck_assert_ptr_null(*error);
         return;
     }
-    ck_assert_msg(error->domain == G_OPTION_ERROR &&
-                      strstr(error->message, text),
-                  "%s, not %s", error->message, text);
-    g_error_free(error);
+    ck_assert_msg((*error)->domain == G_OPTION_ERROR &&
+                      strstr((*error)->message, text),
+                  "%s, not %s", (*error)->message, text);
+    g_clear_error(error);
 }
 
 static TopoDescription *load(const char *name)
@@ -78,7 +78,7 @@ START_TEST(words_of_a_run)
         GError *error = NULL;
         bool done = exp_run_parse(&cases[i].words, &options, &error);
 
-        assert_said(done, error, cases[i].said);
+        assert_said(done, &error, cases[i].said);
         if (done && cases[i].words.shard) {
             ck_assert_uint_eq(options.plan.shard, 4);
             ck_assert_uint_eq(options.plan.n_shards, 5);
@@ -114,12 +114,11 @@ START_TEST(words_of_a_fit)
     ck_assert_uint_eq(params->len, 1);
     ck_assert_int_eq(((ExpFitParam *)params->pdata[0])->high, 2000000);
     ck_assert_ptr_null(exp_fit_params_parse((char *const *)bad, NULL));
-    assert_said(exp_fit_check(&options, &error), error, NULL);
+    assert_said(exp_fit_check(&options, &error), &error, NULL);
     options.starts = 1001;
-    assert_said(exp_fit_check(&options, &error), error, "--starts 1001");
+    assert_said(exp_fit_check(&options, &error), &error, "--starts 1001");
     options.threads = 0;
-    error = NULL;
-    assert_said(exp_fit_check(&options, &error), error, "--threads 0");
+    assert_said(exp_fit_check(&options, &error), &error, "--threads 0");
 }
 END_TEST
 
@@ -135,11 +134,10 @@ START_TEST(words_of_a_plan)
     GError *error = NULL;
     bool fit;
 
-    assert_said(exp_lend_plans_parse(&words, &error), error, "--window");
+    assert_said(exp_lend_plans_parse(&words, &error), &error, "--window");
     words.window = (char *)"128GiB";
-    error = NULL;
     plans = exp_lend_plans_parse(&words, &error);
-    assert_said(plans, error, NULL);
+    assert_said(plans, &error, NULL);
     ck_assert(exp_lend_plans_append(text, plans, table, &fit, NULL));
     ck_assert(fit);
     words.entries = 16;
@@ -148,8 +146,8 @@ START_TEST(words_of_a_plan)
     ck_assert(exp_lend_plans_append(text, plans, table, &fit, NULL));
     ck_assert(!fit);
     words.nodes = 0;
-    error = NULL;
-    assert_said(exp_lend_plans_parse(&words, &error), error, "--nodes is from");
+    assert_said(exp_lend_plans_parse(&words, &error), &error,
+                "--nodes is from");
 }
 END_TEST
 
@@ -165,7 +163,7 @@ START_TEST(windows_of_machines)
     ck_assert(stu_lend_append(text, plain, table));
     ck_assert_str_eq(text->str, "");
     ck_assert(stu_lend_append(text, lending, table));
-    ck_assert_uint_eq(table_n_rows(table), lending->lend->len);
+    ck_assert_uint_eq(table_n_rows(table), lending->lends->len);
     ck_assert_str_eq(table_text(table, 0, EXP_LEND_PLAN_TERM),
                      "machine_dma_window");
 }
@@ -197,8 +195,7 @@ START_TEST(words_of_a_path)
         bool done = exp_path_request_parse(description, &cases[i].words,
                                            &request, &error);
 
-        assert_said(done, error, cases[i].said);
-        error = NULL;
+        assert_said(done, &error, cases[i].said);
     }
     ck_assert(!exp_path_request_parse(
         description, &(ExpPathWords){.from = "z.cpu"}, &request, &error));
@@ -228,17 +225,13 @@ START_TEST(words_of_a_trace)
     ck_assert(g_str_has_prefix(error->message, "--to soon: "));
     trc_filter_clear(&filter);
     g_clear_error(&error);
-    assert_said(exp_timeline_check(&timeline, one, &error), error, "--model");
+    assert_said(exp_timeline_check(&timeline, one, &error), &error, "--model");
     timeline.path = "t.json";
-    error = NULL;
-    assert_said(exp_timeline_check(&timeline, two, &error), error, "one FILE");
-    error = NULL;
-    assert_said(exp_trace_create(one, &file, &error), error, "from 64B on");
-    error = NULL;
-    assert_said(exp_trace_create(two, &file, &error), error, "one FILE");
+    assert_said(exp_timeline_check(&timeline, two, &error), &error, "one FILE");
+    assert_said(exp_trace_create(one, &file, &error), &error, "from 64B on");
+    assert_said(exp_trace_create(two, &file, &error), &error, "one FILE");
     file.names = (char *)"a:x";
-    error = NULL;
-    assert_said(exp_trace_create(one, &file, &error), error, "two names");
+    assert_said(exp_trace_create(one, &file, &error), &error, "two names");
 }
 END_TEST
 
@@ -268,7 +261,7 @@ START_TEST(words_of_a_drawing)
         GError *error = NULL;
         bool done = rep_redraw_parse(&redraw, &error);
 
-        assert_said(done, error, cases[i].said);
+        assert_said(done, &error, cases[i].said);
         ck_assert(!done || !redraw.x_range || redraw.look.x_range.most == 64);
     }
     ck_assert_uint_eq(tolerances->len, 2);
@@ -284,21 +277,19 @@ START_TEST(words_of_a_request)
     const TopoRequest *request;
     GError *error = NULL;
 
-    assert_said(topo_request_words_check(&words, &error), error, "--device");
+    assert_said(topo_request_words_check(&words, &error), &error, "--device");
     words.device = (char *)"GA100";
     words.virtual_function = 3;
-    error = NULL;
-    assert_said(topo_request_words_check(&words, &error), error, NULL);
+    assert_said(topo_request_words_check(&words, &error), &error, NULL);
     requests = topo_requests_of_words(&words, errors);
     request = requests->pdata[0];
     ck_assert_str_eq(request->device, "GA100");
     ck_assert(request->is_virtual && request->virtual_function == 3);
     words.instance = -1;
-    assert_said(topo_request_words_check(&words, &error), error,
+    assert_said(topo_request_words_check(&words, &error), &error,
                 "count from 0");
     words.file = (char *)"r.json";
-    error = NULL;
-    assert_said(topo_request_words_check(&words, &error), error, "alone");
+    assert_said(topo_request_words_check(&words, &error), &error, "alone");
 }
 END_TEST
 
@@ -316,18 +307,15 @@ START_TEST(hosts_by_name)
     GError *error = NULL;
 
     ck_assert_str_eq(topo_choose_host(description, "b", NULL)->name, "b");
-    assert_said(topo_choose_host(description, NULL, &error), error, "--host");
-    error = NULL;
-    assert_said(topo_choose_host(description, "c", &error), error,
+    assert_said(topo_choose_host(description, NULL, &error), &error, "--host");
+    assert_said(topo_choose_host(description, "c", &error), &error,
                 "there is no host 'c'; there are a, b");
     ck_assert_str_eq(size, "2 hosts, 1 link, 0 flows, 1 point");
 
     inventory = inv_from_description(description, no_address, NULL, errors);
-    error = NULL;
-    assert_said(inv_keep_host(inventory, "c", &error), error,
+    assert_said(inv_keep_host(inventory, "c", &error), &error,
                 "there is no host 'c'; there are a, b");
-    error = NULL;
-    assert_said(inv_keep_host(inventory, "b", &error), error, NULL);
+    assert_said(inv_keep_host(inventory, "b", &error), &error, NULL);
     ck_assert_uint_eq(inventory->hosts->len, 1);
     ck_assert_ptr_nonnull(inv_find_host(inventory, "b"));
     ck_assert_ptr_null(inv_from_sysfs(TOPO_SOURCE_ROOT, "x", NULL, NULL));
@@ -369,7 +357,7 @@ START_TEST(words_of_a_cluster)
         GError *error = NULL;
         bool done = img_up_parse(&cases[i].words, &up, &error);
 
-        assert_said(done, error, cases[i].said);
+        assert_said(done, &error, cases[i].said);
         if (done) {
             ck_assert_uint_eq(up.start.boot_ms, cases[i].boot_ms);
             ck_assert_int_eq(!!up.start.timed, cases[i].words.is_timed);
@@ -389,8 +377,8 @@ START_TEST(words_for_hosts)
         clu_client_command(&mode, "a", true, (char *const *)command);
     GError *error = NULL;
 
-    assert_said(clu_reload_check((char *const *)modules, &error), error, NULL);
-    assert_said(clu_reload_check((char *const *)files, &error), error,
+    assert_said(clu_reload_check((char *const *)modules, &error), &error, NULL);
+    assert_said(clu_reload_check((char *const *)files, &error), &error,
                 "/m/ab is no module");
     /* exec HOST /sbin/pty ROWS COLUMNS TERM ls -l, and the end */
     ck_assert_uint_eq(words->len, 9);
@@ -421,9 +409,8 @@ START_TEST(benchmarks_that_cannot_run)
     g_autoptr(GPtrArray) cases = NULL;
     GError *error = NULL;
 
-    assert_said(bench_run_check(&run, &error), error, "1 to 1001");
-    error = NULL;
-    assert_said(bench_choose(patterns, &error), error, "\"nosuch\"");
+    assert_said(bench_run_check(&run, &error), &error, "1 to 1001");
+    assert_said(bench_choose(patterns, &error), &error, "\"nosuch\"");
     patterns[1] = NULL;
     cases = bench_choose(patterns, NULL);
     ck_assert_uint_gt(cases->len, 1);
