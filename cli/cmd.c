@@ -55,7 +55,7 @@ static bool has_value_attached(const char *arg, const GOptionEntry *entries)
     if (arg[0] != '-' || arg[1] == '-' || arg[1] == '\0' || arg[2] == '\0') {
         return false;
     }
-    for (; entries->long_name != NULL; entries++) {
+    for (; entries->long_name; entries++) {
         if (entries->short_name == arg[1]) {
             return entries->arg != G_OPTION_ARG_NONE;
         }
@@ -156,7 +156,7 @@ static bool parse_options(const CmdVerb *verb, int argc, char **argv,
         *ret_status = CMD_OK;
         return false;
     }
-    i = args[1] != NULL && strcmp(args[1], "--") == 0 ? 2 : 1;
+    i = args[1] && strcmp(args[1], "--") == 0 ? 2 : 1;
     *ret_words = g_strdupv(args + i);
     return true;
 }

@@ -31,9 +31,7 @@ Inventory *cmd_hosts_load(const char *verb, const CmdHosts *options,
     g_autoptr(Inventory) inventory = NULL;
     GError *error = NULL;
 
-    if ((file != NULL) + (options->sysfs != NULL) +
-            (options->cluster != NULL) !=
-        1) {
+    if (!!file + !!options->sysfs + !!options->cluster != 1) {
         cmd_usage(verb, "give a description, --sysfs or --cluster, and only "
                         "one of them");
         return NULL;

@@ -17,7 +17,7 @@ typedef struct Options {
 
 static bool write_text(const char *path, const char *text, GError **error)
 {
-    if (text == NULL || !table_file_write(path, text, strlen(text), error)) {
+    if (!text || !table_file_write(path, text, strlen(text), error)) {
         return false;
     }
     printf("%s: %zu bytes\n", path, strlen(text));
@@ -30,20 +30,19 @@ static int make(const Options *options, const char *dir)
     g_autoptr(RepReport) report =
         rep_report_read(dir, options->scenarios, &error);
 
-    if (report == NULL) {
+    if (!report) {
         return cmd_complain("report", error);
     }
-    if (options->page != NULL) {
+    if (options->page) {
         g_autofree char *page = rep_page(
-            report,
-            options->title != NULL ? options->title : "Farside: experiments",
+            report, options->title ? options->title : "Farside: experiments",
             &error);
 
         if (!write_text(options->page, page, &error)) {
             return cmd_fail("report", error);
         }
     }
-    if (options->fidelity != NULL) {
+    if (options->fidelity) {
         g_autofree char *text = rep_report_to_markdown(report);
 
         if (!write_text(options->fidelity, text, &error)) {
@@ -74,7 +73,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    if (options.page == NULL && options.fidelity == NULL) {
+    if (!options.page && !options.fidelity) {
         return cmd_usage("report", "there is nothing to write; give "
                                    "-o FILE.html or --fidelity FILE.md");
     }

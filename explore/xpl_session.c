@@ -314,7 +314,7 @@ static bool has_failure(const Session *session)
         img_tell(&session->explore.notes, "farside %s: %s",
                  session->explore.verb, session->explore.failure);
     }
-    return session->explore.failure != NULL;
+    return session->explore.failure;
 }
 
 static void shrink_one(void *owner)

@@ -25,7 +25,7 @@ static void point_free(void *data)
 
 void rep_fidelity_free(RepFidelity *fidelity)
 {
-    if (fidelity != NULL) {
+    if (fidelity) {
         g_ptr_array_unref(fidelity->curves);
         g_ptr_array_unref(fidelity->points);
         g_free(fidelity);

@@ -54,10 +54,10 @@ RepTolerance *rep_tolerance_parse(const char *text, GError **error)
     char *split = strrchr(clean, '=');
     char *amount = clean;
 
-    if (split == NULL) {
+    if (!split) {
         split = strrchr(clean, ' ');
     }
-    if (split != NULL) {
+    if (split) {
         amount = g_strstrip(split + 1);
         *split = '\0';
         tolerance->column = g_strdup(g_strstrip(clean));
@@ -90,7 +90,7 @@ GPtrArray *rep_tolerances_parse(char *const *texts, GError **error)
 
 void rep_tolerance_free(RepTolerance *tolerance)
 {
-    if (tolerance != NULL) {
+    if (tolerance) {
         g_free(tolerance->column);
         g_free(tolerance);
     }

@@ -28,7 +28,7 @@ static TopoPoint *make_point(const TopoDescription *description, unsigned index,
                              const TopoVariant *variant, const unsigned *digits)
 {
     TopoPoint *point = g_new0(TopoPoint, 1);
-    GString *label = g_string_new(variant != NULL ? variant->name : NULL);
+    GString *label = g_string_new(variant ? variant->name : NULL);
     unsigned i;
 
     point->index = index;
@@ -37,7 +37,7 @@ static TopoPoint *make_point(const TopoDescription *description, unsigned index,
     point->values = g_new0(const TopoAxisValue *, point->n_values + 1);
     point->changes = topo_changes_new();
     add_changes(point->changes, description->changes);
-    if (variant != NULL) {
+    if (variant) {
         add_changes(point->changes, variant->changes);
     }
     for (i = 0; i < point->n_values; i++) {
