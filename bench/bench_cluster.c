@@ -76,7 +76,8 @@ static bool run_script(const BenchCase *bench, const BenchSetup *setup,
     g_auto(GStrv) argv = g_strsplit(bench->data, " ", -1);
     g_auto(GStrv) env = make_environment(setup, error);
     g_autofree char *output = NULL;
-    char *path = g_build_filename(setup->scripts, argv[0], NULL);
+    char *path = g_build_filename(
+        setup->scripts ? setup->scripts : "tests/cluster/bench", argv[0], NULL);
     int status;
     bool ran;
 

@@ -5,6 +5,7 @@
 
 #define TABLE_DIGITS 2
 #define CSV_DIGITS   3
+#define RUNS_MAX     1001
 
 static bool is_wanted(const BenchCase *bench, char **patterns)
 {
@@ -19,7 +20,7 @@ static bool is_wanted(const BenchCase *bench, char **patterns)
     return false;
 }
 
-GPtrArray *bench_choose(char **patterns)
+static GPtrArray *choose(char **patterns)
 {
     static const BenchCase *const groups[] = {
         bench_engine_cases, bench_model_cases, bench_scenario_cases,
@@ -36,17 +37,31 @@ GPtrArray *bench_choose(char **patterns)
     return cases;
 }
 
-const char *bench_find_unmatched(char **patterns)
+GPtrArray *bench_choose(char **patterns, GError **error)
 {
-    for (; patterns && *patterns; patterns++) {
-        char *one[] = {*patterns, NULL};
-        g_autoptr(GPtrArray) cases = bench_choose(one);
+    for (char **pattern = patterns; pattern && *pattern; pattern++) {
+        char *one[] = {*pattern, NULL};
+        g_autoptr(GPtrArray) cases = choose(one);
 
         if (cases->len == 0) {
-            return *patterns;
+            g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                        "no benchmark matches \"%s\"; --list names them all",
+                        *pattern);
+            return NULL;
         }
     }
-    return NULL;
+    return choose(patterns);
+}
+
+void bench_list(const GPtrArray *cases, int (*print)(const char *line))
+{
+    for (unsigned i = 0; i < cases->len; i++) {
+        const BenchCase *bench = cases->pdata[i];
+        g_autofree char *line =
+            g_strdup_printf("%-20s %s", bench->name, bench->help);
+
+        print(line);
+    }
 }
 
 enum {
@@ -176,7 +191,8 @@ void bench_report_done(BenchReport *report)
     table_free(report->csv);
 }
 
-char *bench_refusal(const BenchCase *bench, const BenchSetup *setup)
+/* The reason for which @bench cannot be run, to be freed; NULL if it can. */
+static char *refusal(const BenchCase *bench, const BenchSetup *setup)
 {
     g_autofree char *file = NULL;
 
@@ -192,4 +208,79 @@ char *bench_refusal(const BenchCase *bench, const BenchSetup *setup)
                : g_strdup_printf("there is no %s; give its folder with "
                                  "--scenarios",
                                  file);
+}
+
+G_GNUC_PRINTF(2, 3)
+static void tell(const BenchRun *run, const char *format, ...)
+{
+    g_autofree char *text = NULL;
+    va_list args;
+
+    va_start(args, format);
+    text = g_strdup_vprintf(format, args);
+    va_end(args);
+    run->tell(text);
+}
+
+static void run_case(const BenchRun *run, const BenchCase *bench,
+                     BenchReport *report)
+{
+    g_autoptr(GError) error = NULL;
+    BenchResult result;
+    bool ran;
+
+    run->begins(bench->name);
+    ran =
+        bench_measure(bench, &run->setup, (unsigned)run->runs, &result, &error);
+    run->begins("");
+    if (ran) {
+        bench_report_result(report, bench, &result);
+    } else {
+        run->tell(error->message);
+        bench_report_failure(report, bench);
+    }
+}
+
+bool bench_run_check(const BenchRun *run, GError **error)
+{
+    if (run->runs >= 1 && run->runs <= RUNS_MAX) {
+        return true;
+    }
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "--runs takes 1 to %d", RUNS_MAX);
+    return false;
+}
+
+void bench_run(const BenchRun *run, const GPtrArray *cases, BenchReport *report)
+{
+    for (unsigned i = 0; i < cases->len; i++) {
+        const BenchCase *bench = cases->pdata[i];
+        g_autofree char *reason = refusal(bench, &run->setup);
+
+        if (!reason) {
+            run_case(run, bench, report);
+            continue;
+        }
+        tell(run, "%s is left out: %s", bench->name, reason);
+        if (run->require) {
+            tell(run, "%s cannot be run, but --require asks for all",
+                 bench->name);
+            bench_report_failure(report, bench);
+        }
+    }
+}
+
+bool bench_run_judge(const BenchRun *run, unsigned count,
+                     const BenchReport *report)
+{
+    bool is_broken = (run->check_all && report->broken > 0) ||
+                     (run->check && report->broken_ratios > 0);
+
+    if (report->failed > 0) {
+        tell(run, "%u of %u benchmarks failed", report->failed, count);
+    }
+    if (is_broken) {
+        run->tell("a bound does not hold");
+    }
+    return !is_broken && report->failed == 0;
 }

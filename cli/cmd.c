@@ -5,13 +5,26 @@
 #include <string.h>
 
 #include "cmd_form.h"
+#include "cmd_help.h"
 #include "table_format.h"
 
 int cmd_complain(const char *verb, GError *error)
 {
-    fprintf(stderr, "farside %s: %s\n", verb, error->message);
+    if (error->domain == G_OPTION_ERROR) {
+        cmd_usage(verb, "%s", error->message);
+    } else {
+        fprintf(stderr, "farside %s: %s\n", verb, error->message);
+    }
     g_error_free(error);
     return CMD_USAGE;
+}
+
+int cmd_fail(const char *verb, GError *error)
+{
+    bool is_usage = error->domain == G_OPTION_ERROR;
+
+    cmd_complain(verb, error);
+    return is_usage ? CMD_USAGE : CMD_DIFFERENT;
 }
 
 int cmd_usage(const char *verb, const char *format, ...)
@@ -42,7 +55,7 @@ static bool has_value_attached(const char *arg, const GOptionEntry *entries)
     if (arg[0] != '-' || arg[1] == '-' || arg[1] == '\0' || arg[2] == '\0') {
         return false;
     }
-    for (; entries->long_name != NULL; entries++) {
+    for (; entries->long_name; entries++) {
         if (entries->short_name == arg[1]) {
             return entries->arg != G_OPTION_ARG_NONE;
         }
@@ -89,6 +102,25 @@ void cmd_args_clear(CmdArgs *args)
     args->cluster = NULL;
 }
 
+char *cmd_help_text(const CmdVerb *verb, const char *name)
+{
+    g_autofree char *path = g_strconcat("/farside/help/", name, NULL);
+    g_autoptr(GBytes) bytes = NULL;
+    g_autoptr(GString) text = NULL;
+
+    g_strdelimit(path, " ", '-');
+    bytes = g_resource_lookup_data(cmd_help_get_resource(), path,
+                                   G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+    g_assert(bytes);
+    text = g_string_new(g_bytes_get_data(bytes, NULL));
+    if (verb->help_list) {
+        g_autofree char *list = verb->help_list();
+
+        g_string_replace(text, "@list@", list, 1);
+    }
+    return g_strchomp(g_string_free(g_steal_pointer(&text), FALSE));
+}
+
 /* Parses only the options. Results are those of cmd_parse(). */
 static bool parse_options(const CmdVerb *verb, int argc, char **argv,
                           const GOptionEntry *entries, char ***ret_words,
@@ -102,6 +134,7 @@ static bool parse_options(const CmdVerb *verb, int argc, char **argv,
     };
     g_autoptr(GOptionContext) context = g_option_context_new(verb->synopsis);
     g_autofree char *program = g_strconcat("farside ", argv[0], NULL);
+    g_autofree char *details = cmd_help_text(verb, argv[0]);
     g_auto(GStrv) args = NULL;
     GError *error = NULL;
     int i;
@@ -109,12 +142,11 @@ static bool parse_options(const CmdVerb *verb, int argc, char **argv,
     args = args_new(argc, argv, entries);
     g_set_prgname(program);
     g_option_context_set_help_enabled(context, FALSE);
-    g_option_context_set_description(context, verb->details);
+    g_option_context_set_description(context, details);
     g_option_context_add_main_entries(context, entries, NULL);
     g_option_context_add_main_entries(context, help, NULL);
     if (!g_option_context_parse_strv(context, &args, &error)) {
-        *ret_status = cmd_usage(argv[0], "%s", error->message);
-        g_error_free(error);
+        *ret_status = cmd_complain(argv[0], error);
         return false;
     }
     if (is_help) {
@@ -124,7 +156,7 @@ static bool parse_options(const CmdVerb *verb, int argc, char **argv,
         *ret_status = CMD_OK;
         return false;
     }
-    i = args[1] != NULL && strcmp(args[1], "--") == 0 ? 2 : 1;
+    i = args[1] && strcmp(args[1], "--") == 0 ? 2 : 1;
     *ret_words = g_strdupv(args + i);
     return true;
 }

@@ -26,8 +26,10 @@ struct CmdVerb {
     struct {
         unsigned least, most;
     } words;
-    bool has_cluster;    /* it needs a running cluster, and takes -c */
-    const char *details; /* nullable: the help below the options */
+    bool has_cluster; /* it needs a running cluster, and takes -c */
+    /* Nullable: makes the text that stands for @list@ in the help below the
+     * options, which is in help/NAME.txt; to be freed. */
+    char *(*help_list)(void);
     /* Returns the exit status. argv[0] is the verb, with the names of those
      * above it: "cluster up". */
     int (*run)(const CmdVerb *verb, int argc, char **argv);
@@ -110,9 +112,14 @@ int cmd_verbs_run(const CmdVerb *verb, int argc, char **argv);
  * CMD_USAGE. */
 int cmd_usage(const char *verb, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Prints "farside VERB: MESSAGE" to stderr and frees @error, which must be set.
+/* Prints "farside VERB: MESSAGE" to stderr and frees @error, which must be set;
+ * as cmd_usage() does if it is a G_OPTION_ERROR: an option has a wrong value.
  * Returns CMD_USAGE. */
 int cmd_complain(const char *verb, GError *error);
+
+/* The same for an operation that has failed: returns CMD_DIFFERENT unless an
+ * option has a wrong value. */
+int cmd_fail(const char *verb, GError *error);
 
 /* Prints @table as text for a terminal. */
 void cmd_print_table(const Table *table);

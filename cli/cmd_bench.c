@@ -9,205 +9,91 @@
 #include "table_file.h"
 #include "topo_home.h"
 
-#define RUNS_MAX 1001
-
-static const char details[] =
-    "Measures how fast this program is, in one thread. For each figure it\n"
-    "prints the median of N runs and the bound that it should keep. The\n"
-    "engine and the model are measured in processor time, whole runs of\n"
-    "scenarios in elapsed time. Slow benchmarks run fewer times; the\n"
-    "table says how often.\n"
-    "\n"
-    "Benchmarks vm/* need a running cluster: that of\n"
-    "scenarios/cluster/bench.yaml with the programs that\n"
-    "tests/cluster/bench/run copies into its guests. Benchmarks timed/* boot\n"
-    "clusters of their own, by the name that --cluster gives. Without it both\n"
-    "are left out. `make bench` starts the cluster and runs all benchmarks.\n"
-    "\n"
-    "Speeds depend on the machine. Ratios of two things that one run measures\n"
-    "in turn hardly depend on it: --check looks at ratios, --check-all at all\n"
-    "bounds.\n"
-    "\n"
-    "Benchmarks vm/* are first run without counting until a\n"
-    "run is within 10 % of the one before, at most four times.\n"
-    "\n"
-    "FILE has a row for each figure, with the least and the most value and the\n"
-    "number of runs; a comparison looks at the median alone. To compare two files of one machine:\n"
-    "  farside compare --tolerance value=10% BEFORE.csv AFTER.csv\n"
-    "\n"
-    "A benchmark that fails does not end the others. The file has a line\n"
-    "\"# failed: BENCHMARK\" for it.\n"
-    "\n"
-    "Exit status: 0 all is well, 1 a benchmark failed or a checked bound does\n"
-    "not hold, 2 wrong usage.";
-
-typedef struct Options {
-    char **patterns;
-    char *output;
-    char *scenarios;
-    char *cluster;
-    char *scripts;
-    int runs;
-    gboolean list;
-    gboolean require;
-    gboolean check;
-    gboolean check_all;
-} Options;
-
-static void print_list(const GPtrArray *cases)
+static void begins(const char *name)
 {
-    for (unsigned i = 0; i < cases->len; i++) {
-        const BenchCase *bench = cases->pdata[i];
-
-        printf("%-20s %s\n", bench->name, bench->help);
+    if (isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\r\033[K%s", name);
     }
 }
 
-/* ---- Running ---------------------------------------------------------- */
-
-static void run_case(const BenchCase *bench, const BenchSetup *setup,
-                     unsigned runs, BenchReport *report)
+static void tell(const char *text)
 {
-    bool shows_progress = isatty(STDERR_FILENO);
-    GError *error = NULL;
-    BenchResult result;
-    bool ran;
-
-    if (shows_progress) {
-        fprintf(stderr, "\r\033[K%s", bench->name);
-    }
-    ran = bench_measure(bench, setup, runs, &result, &error);
-    if (shows_progress) {
-        fputs("\r\033[K", stderr);
-    }
-    if (!ran) {
-        cmd_complain("bench", error);
-        bench_report_failure(report, bench);
-        return;
-    }
-    bench_report_result(report, bench, &result);
+    fprintf(stderr, "farside bench: %s\n", text);
 }
 
-/* A benchmark that fails does not end the others: they may have taken
- * minutes. */
-static void run_cases(const GPtrArray *cases, const Options *options,
-                      BenchReport *report)
-{
-    BenchSetup setup = {.scenarios = options->scenarios,
-                        .cluster = options->cluster,
-                        .scripts = options->scripts};
-
-    for (unsigned i = 0; i < cases->len; i++) {
-        const BenchCase *bench = cases->pdata[i];
-        g_autofree char *reason = bench_refusal(bench, &setup);
-
-        if (!reason) {
-            run_case(bench, &setup, (unsigned)options->runs, report);
-            continue;
-        }
-        fprintf(stderr, "farside bench: %s is left out: %s\n", bench->name,
-                reason);
-        if (options->require) {
-            fprintf(stderr,
-                    "farside bench: %s cannot be run, but --require asks for "
-                    "all\n",
-                    bench->name);
-            bench_report_failure(report, bench);
-        }
-    }
-}
-
-static int run(const GPtrArray *cases, const Options *options)
+static int measure(const BenchRun *run, const GPtrArray *cases,
+                   const char *output)
 {
     g_auto(BenchReport) report;
     GError *error = NULL;
 
     bench_report_init(&report);
-    run_cases(cases, options, &report);
+    bench_run(run, cases, &report);
     cmd_print_table(report.table);
-    if (options->output && !table_write(report.csv, options->output, &error)) {
+    if (output && !table_write(report.csv, output, &error)) {
         return cmd_complain("bench", error);
     }
-    if (report.failed > 0) {
-        fprintf(stderr, "farside bench: %u of %u benchmarks failed\n",
-                report.failed, cases->len);
-    }
-    if ((options->check_all && report.broken) ||
-        (options->check && report.broken_ratios)) {
-        fputs("farside bench: a bound does not hold\n", stderr);
-        return CMD_DIFFERENT;
-    }
-    return report.failed > 0 ? CMD_DIFFERENT : CMD_OK;
+    return bench_run_judge(run, cases->len, &report) ? CMD_OK : CMD_DIFFERENT;
 }
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    Options options = {.runs = 5};
+    g_autoptr(TopoHome) home = topo_home_find();
+    char **patterns = NULL, *output = NULL;
+    gboolean list = FALSE;
+    BenchRun run = {.runs = 5, .begins = begins, .tell = tell};
     const GOptionEntry entries[] = {
-        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &output,
          "Write the figures to FILE as CSV", "FILE"},
-        {"only", 0, 0, G_OPTION_ARG_STRING_ARRAY, &options.patterns,
+        {"only", 0, 0, G_OPTION_ARG_STRING_ARRAY, &patterns,
          "Run only benchmarks that match GLOB (* and ?); repeatable", "GLOB"},
-        {"list", 0, 0, G_OPTION_ARG_NONE, &options.list,
+        {"list", 0, 0, G_OPTION_ARG_NONE, &list,
          "List the benchmarks, and run none", NULL},
-        {"runs", 0, 0, G_OPTION_ARG_INT, &options.runs,
+        {"runs", 0, 0, G_OPTION_ARG_INT, &run.runs,
          "Run each N times (default: 5)", "N"},
-        {"scenarios", 0, 0, G_OPTION_ARG_FILENAME, &options.scenarios,
+        {"scenarios", 0, 0, G_OPTION_ARG_FILENAME, &run.setup.scenarios,
          "Folder of the scenarios (default: those that came with Farside)",
          "DIR"},
-        {"cluster", 'c', 0, G_OPTION_ARG_STRING, &options.cluster,
+        {"cluster", 'c', 0, G_OPTION_ARG_STRING, &run.setup.cluster,
          "Run vm/* on this cluster, or timed/* by this name", "NAME"},
-        {"scripts", 0, 0, G_OPTION_ARG_FILENAME, &options.scripts,
+        {"scripts", 0, 0, G_OPTION_ARG_FILENAME, &run.setup.scripts,
          "Folder of the programs of vm/* and timed/* (default: tests/cluster/bench)",
          "DIR"},
-        {"require", 0, 0, G_OPTION_ARG_NONE, &options.require,
+        {"require", 0, 0, G_OPTION_ARG_NONE, &run.require,
          "Fail if a benchmark cannot be run, instead of leaving it out", NULL},
-        {"check", 0, 0, G_OPTION_ARG_NONE, &options.check,
+        {"check", 0, 0, G_OPTION_ARG_NONE, &run.check,
          "Fail if the bound of a ratio does not hold", NULL},
-        {"check-all", 0, 0, G_OPTION_ARG_NONE, &options.check_all,
+        {"check-all", 0, 0, G_OPTION_ARG_NONE, &run.check_all,
          "Fail if any bound does not hold", NULL},
         G_OPTION_ENTRY_NULL,
     };
     g_autoptr(GPtrArray) cases = NULL;
     g_auto(CmdArgs) args = {.words = NULL};
     GError *error = NULL;
-    const char *vain;
     int status;
 
     if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    if (options.runs < 1 || options.runs > RUNS_MAX) {
-        return cmd_usage("bench", "--runs takes 1 to %d", RUNS_MAX);
+    /* The benchmarks may take minutes, so the folder must not fail then. */
+    if (bench_run_check(&run, &error) &&
+        (!output || table_file_make_folder(output, &error))) {
+        cases = bench_choose(patterns, &error);
     }
-    /* The benchmarks may take minutes, so this must not fail afterwards. */
-    if (options.output && !table_file_make_folder(options.output, &error)) {
+    if (!cases) {
         return cmd_complain("bench", error);
     }
-    vain = bench_find_unmatched(options.patterns);
-    if (vain) {
-        return cmd_usage("bench",
-                         "no benchmark matches \"%s\"; --list names them all",
-                         vain);
-    }
-    if (!options.scenarios) {
-        g_autoptr(TopoHome) home = topo_home_find();
-
-        options.scenarios = g_strdup(home ? home->scenarios : "scenarios");
-    }
-    if (!options.scripts) {
-        options.scripts = g_strdup("tests/cluster/bench");
-    }
-    cases = bench_choose(options.patterns);
-    if (options.list) {
-        print_list(cases);
+    if (list) {
+        bench_list(cases, puts);
         return CMD_OK;
     }
-    return run(cases, &options);
+    if (!run.setup.scenarios) {
+        run.setup.scenarios = g_strdup(home ? home->scenarios : "scenarios");
+    }
+    return measure(&run, cases, output);
 }
 
 const CmdVerb cmd_bench = {.name = "bench",
                            .summary = "measure how fast this program is",
                            .synopsis = "",
-                           .details = details,
                            .run = run_verb};

@@ -40,9 +40,5 @@ const CmdVerb cmd_cluster_advance = {
     .synopsis = "TIME",
     .words = {1, 1},
     .has_cluster = true,
-    .details =
-        "Lets virtual time pass in a timed cluster, by a whole number of ms "
-        "such as 10ms or\n2s. Otherwise it passes only while a command "
-        "runs." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

@@ -62,11 +62,5 @@ const CmdVerb cmd_cluster_branch = {
     .synopsis = "NAME",
     .words = {1, 1},
     .has_cluster = true,
-    .details =
-        "Makes the timed cluster NAME, which goes on from where the cluster "
-        "that -c names\nstands since `farside cluster checkpoint`: the same "
-        "machines, with memory, disks and\nlogs of their own. It may have "
-        "faults that the other one does not have. Two branches\nwith the same "
-        "faults and commands give the same bytes." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

@@ -10,9 +10,6 @@
 
 /* Shared by the verbs of `farside cluster`. */
 
-#define CMD_CLUSTER_EXIT_STATUS                                                \
-    "\n\nExit status: 0 success, 1 failure, 2 wrong usage or bad input."
-
 /* The mode of a request without input whose output is printed. */
 extern const CluClientMode cmd_cluster_no_input;
 
@@ -35,9 +32,6 @@ CluClient *cmd_cluster_connect(const CmdArgs *args, char **ret_dir,
  * failed. */
 int cmd_cluster_ask(const char *verb, const CmdArgs *args,
                     const char *const *words, const CluClientMode *mode);
-
-/* A verb that sends its name and words as a request. */
-int cmd_cluster_forward(const CmdVerb *verb, int argc, char **argv);
 
 /* Prints @error (nullable) for @verb and frees it. Returns @status. */
 int cmd_cluster_finish(const char *verb, int status, GError *error);

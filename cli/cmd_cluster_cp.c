@@ -70,10 +70,5 @@ const CmdVerb cmd_cluster_cp = {
     .synopsis = "FILE... HOST[,HOST...]:[PATH] | HOST:FILE... PATH",
     .words = {2, G_MAXUINT},
     .has_cluster = true,
-    .details =
-        "Copies files to one or several hosts, or from one host. PATH is a "
-        "file or a folder;\non a host it is /root if it is left out. The mode "
-        "of a file is kept, on this\ncomputer as far as your umask allows, and "
-        "without write permission for others." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

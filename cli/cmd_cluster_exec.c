@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -9,21 +8,6 @@
 #include "cmd_cluster_common.h"
 
 #define TIMEOUT_MOST 1000000
-
-/* Adds the words before a command that give it a terminal as large as ours. */
-static void add_terminal(GPtrArray *words, GPtrArray *texts)
-{
-    const char *term = g_getenv("TERM");
-    struct winsize size = {0};
-
-    ioctl(STDIN_FILENO, TIOCGWINSZ, &size);
-    g_ptr_array_add(texts, g_strdup_printf("%u", size.ws_row));
-    g_ptr_array_add(texts, g_strdup_printf("%u", size.ws_col));
-    g_ptr_array_add(words, (char *)"/sbin/pty");
-    g_ptr_array_add(words, texts->pdata[0]);
-    g_ptr_array_add(words, texts->pdata[1]);
-    g_ptr_array_add(words, (char *)(term && *term ? term : "linux"));
-}
 
 /* Asks with a terminal that passes each key on at once, Ctrl-C included. */
 static int ask_raw(const char *verb, const CmdArgs *args,
@@ -59,9 +43,9 @@ static int run(const CmdVerb *verb, int argc, char **argv)
         G_OPTION_ENTRY_NULL,
     };
     g_auto(CmdArgs) args = {.words = NULL};
-    g_autoptr(GPtrArray) words = g_ptr_array_new();
-    g_autoptr(GPtrArray) texts = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) words = NULL;
     CmdVerb front = *verb;
+    char **command;
     int own = 1;
     int status;
 
@@ -82,21 +66,11 @@ static int run(const CmdVerb *verb, int argc, char **argv)
                          TIMEOUT_MOST);
     }
     mode.timeout_ms = (unsigned)(timeout * 1000);
-    g_ptr_array_add(words, (char *)clu_client_exec(&mode));
-    g_ptr_array_add(words, args.words[0]);
-    if (has_terminal) {
-        add_terminal(words, texts);
-    }
-    for (char **word = args.words + 1; *word; word++) {
-        g_ptr_array_add(words, *word);
-    }
-    for (int i = own + 1; i < argc; i++) {
-        g_ptr_array_add(words, argv[i]);
-    }
-    if (words->len < (has_terminal ? 7 : 3)) {
+    command = own + 1 < argc ? argv + own + 1 : args.words + 1;
+    if (!*command) {
         return cmd_usage(argv[0], "a command is missing");
     }
-    g_ptr_array_add(words, NULL);
+    words = clu_client_command(&mode, args.words[0], has_terminal, command);
     return (has_terminal ? ask_raw : cmd_cluster_ask)(
         argv[0], &args, (const char *const *)words->pdata, &mode);
 }
@@ -107,14 +81,5 @@ const CmdVerb cmd_cluster_exec = {
     .synopsis = "HOST -- COMMAND...",
     .words = {1, G_MAXUINT},
     .has_cluster = true,
-    .details =
-        "Runs a command on a host. The command gets standard input and "
-        "signals such as\nCtrl-C, and its output is printed. A second Ctrl-C "
-        "ends this program at once;\nSIGTERM ends it after two seconds at "
-        "most. With -t the command has a terminal of its\nown, and gets "
-        "Ctrl-C and the like as keys.\n\n"
-        "Exit status: the command's; 128 plus the number of the signal that "
-        "ended it; 124\nif it took longer than --timeout; 255 if it could not "
-        "be run, or its host was\nlost: it panicked, hangs or is off.",
     .run = run,
 };

@@ -67,10 +67,6 @@ static int run(const CmdVerb *verb, int argc, char **argv)
         return status;
     }
     status = xpl_session_run(&options, args.words[0], &teller, &error);
-    if (g_error_matches(error, XPL_OPTION_ERROR, 0)) {
-        cmd_usage(argv[0], "%s", error->message);
-        g_clear_error(&error);
-    }
     return cmd_cluster_finish(argv[0], status, error);
 }
 
@@ -79,24 +75,5 @@ const CmdVerb cmd_cluster_explore = {
     .summary = "look for a schedule of faults that a script does not survive",
     .synopsis = "FILE",
     .words = {1, 1},
-    .details =
-        "Boots the machines of FILE once in virtual time. Draws a schedule of "
-        "faults from each\nseed, makes a branch of the machines with these "
-        "faults, and runs SCRIPT there. Then no\nkernel may have reported a "
-        "fault of its own, and each host that was not switched\noff must "
-        "answer. FILE has the sections of `cluster:` alone (hosts, links, "
-        "lend,\nnetworks, parts).\n\n"
-        "SCRIPT finds its cluster in the environment: FARSIDE_CLUSTER is the "
-        "name for\n-c, FARSIDE the program, FARSIDE_SCHEDULE the file with the "
-        "faults,\nFARSIDE_FAULTS_END the virtual time in ns at which the last "
-        "timed one is over, and\nFARSIDE_INVARIANTS a file with functions for "
-        "shell scripts. It ends with 0 if all\nholds, and with 77 if the faults "
-        "have made its work impossible in a way that is\ndocumented. Its last "
-        "line is the reason.\n\n"
-        "Faults come between the begin and the end that the script has without "
-        "faults. A\nschedule that fails is made smaller and simpler as long as "
-        "it fails, and the\ncommand that runs it again is printed.\n\n"
-        "Exit status: 0 none failed, 1 some failed or could not be run, 2 "
-        "wrong usage or bad\ninput.",
     .run = run,
 };

@@ -1,75 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdio.h>
-#include <string.h>
 
 #include "clu_files.h"
+#include "clu_reload.h"
 #include "cmd_cluster_common.h"
-
-/* Stores its input as the module $1. The guest's /etc/reload does the rest. */
-static const char put_script[] =
-    "cat >/run/module.ko && exec /etc/reload put /run/module.ko \"$1\"";
-static const char out_script[] = "exec /etc/reload out \"$@\"";
-static const char in_script[] = "exec /etc/reload in";
-
-/* Returns the name of the module in the file @word, or of the module @word; to
- * be freed. */
-static char *module_name(const char *word)
-{
-    char *name = g_path_get_basename(word);
-
-    if (g_str_has_suffix(name, ".ko")) {
-        name[strlen(name) - strlen(".ko")] = '\0';
-    }
-    return g_strdelimit(name, "-", '_');
-}
-
-static bool is_file(const char *word)
-{
-    return strchr(word, '/') || g_str_has_suffix(word, ".ko");
-}
-
-/* Runs @script on each host. Stops at the first that fails. */
-static int on_each(const char *verb, const char *cluster, char *const *hosts,
-                   const char *script, const char *const *words)
-{
-    int status = 0;
-
-    for (; *hosts && status == 0; hosts++) {
-        GError *error = NULL;
-
-        status = clu_files_sh(cluster, *hosts, script, words, &error);
-        cmd_cluster_finish(verb, status, error);
-        if (status != 0) {
-            fprintf(stderr, "farside %s: this was host %s\n", verb, *hosts);
-        }
-    }
-    return status;
-}
-
-/* Sends the files among @words to each host. */
-static int send_all(const char *cluster, char *const *words, char *const *hosts,
-                    GError **error)
-{
-    int status = 0;
-
-    for (; *hosts; hosts++) {
-        for (char *const *word = words; *word && status == 0; word++) {
-            g_autofree char *name = module_name(*word);
-
-            if (is_file(*word)) {
-                status =
-                    clu_files_send(cluster, *hosts, *word, put_script,
-                                   (const char *const[]){name, NULL}, error);
-            }
-        }
-    }
-    return status;
-}
 
 static int run(const CmdVerb *verb, int argc, char **argv)
 {
     static const char *const wait[] = {"wait", "60", NULL};
-    static const char *const none[] = {NULL};
     char *only = NULL;
     const GOptionEntry options[] = {
         {"host", 'H', 0, G_OPTION_ARG_STRING, &only,
@@ -78,42 +16,30 @@ static int run(const CmdVerb *verb, int argc, char **argv)
         G_OPTION_ENTRY_NULL,
     };
     g_auto(CmdArgs) args = {.words = NULL};
-    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_auto(GStrv) hosts = NULL;
+    const char *host;
     GError *error = NULL;
     int status;
 
     if (!cmd_parse(verb, argc, argv, options, &args, &status)) {
         return status;
     }
-    for (char **word = args.words; *word; word++) {
-        if (is_file(*word) && !g_str_has_suffix(*word, ".ko")) {
-            return cmd_usage(
-                argv[0], "%s is no module: its name must end in .ko", *word);
-        }
+    if (!clu_reload_check(args.words, &error)) {
+        return cmd_complain(argv[0], error);
     }
     hosts =
         only ? g_strsplit(only, ",", 0) : clu_files_hosts(args.cluster, &error);
     if (!hosts) {
         return cmd_cluster_finish(argv[0], CMD_USAGE, error);
     }
-    for (char **word = args.words; *word; word++) {
-        g_ptr_array_add(names, module_name(*word));
-    }
-    g_ptr_array_add(names, NULL);
-    status = send_all(args.cluster, args.words, hosts, &error);
+    status = clu_reload(args.cluster, hosts, args.words, &host, &error);
     cmd_cluster_finish(argv[0], status, error);
-    if (status == 0) {
-        status = on_each(argv[0], args.cluster, hosts, out_script,
-                         (const char *const *)names->pdata);
+    if (host) {
+        fprintf(stderr, "farside %s: this was host %s\n", argv[0], host);
     }
-    if (status == 0) {
-        status = on_each(argv[0], args.cluster, hosts, in_script, none);
-    }
-    if (status == 0) {
-        status = cmd_cluster_ask(argv[0], &args, wait, &cmd_cluster_no_input);
-    }
-    return status;
+    return status == 0
+               ? cmd_cluster_ask(argv[0], &args, wait, &cmd_cluster_no_input)
+               : status;
 }
 
 const CmdVerb cmd_cluster_reload = {
@@ -122,13 +48,5 @@ const CmdVerb cmd_cluster_reload = {
     .synopsis = "FILE.ko|MODULE...",
     .words = {1, G_MAXUINT},
     .has_cluster = true,
-    .details =
-        "Loads modules again on all hosts, new ones from files of this "
-        "machine. First it\nunloads on each host the modules and those that "
-        "need them: clients, then drivers\nof NTBs, then the bus. Then it "
-        "loads all in reverse order, and waits until hosts\nand links are up. "
-        "A new client takes the place of the present one.\n\n"
-        "If a module cannot be loaded, the reason is printed with the "
-        "kernel's lines." CMD_CLUSTER_EXIT_STATUS,
     .run = run,
 };

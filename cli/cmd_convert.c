@@ -8,20 +8,6 @@
 #include "exp_build.h"
 #include "exp_functions.h"
 #include "inv_export.h"
-#include "topo_suggest.h"
-
-static const char details[] =
-    "Writes the PCI functions of a host in the format of other tools:\n"
-    "\n"
-    "  farside convert CLUSTER.yaml --host a --to nccl -o topo.xml\n"
-    "      NCCL_TOPO_FILE=topo.xml makes NCCL believe in this topology\n"
-    "  farside convert CLUSTER.yaml --host a --to hwloc -o a.xml\n"
-    "      lstopo -i a.xml shows it\n"
-    "\n"
-    "An imported host is exported with the addresses of the real machine, any\n"
-    "other with those of enumeration.\n"
-    "\n"
-    "Exit status: 0 done, 2 bad usage or description.";
 
 typedef struct Options {
     char **sets;
@@ -29,36 +15,6 @@ typedef struct Options {
     char *format;
     char *output;
 } Options;
-
-/* Returns the host that the options name, or the only one. Reports it if there
- * is none. */
-static const TopoHost *find_host(const Options *options,
-                                 const TopoDescription *description)
-{
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-    g_autofree char *hint = NULL;
-    const TopoHost *host;
-
-    if (!options->host && description->hosts->len == 1) {
-        return description->hosts->pdata[0];
-    }
-    host = options->host ? topo_find_host(description, options->host) : NULL;
-    if (host) {
-        return host;
-    }
-    for (unsigned i = 0; i < description->hosts->len; i++) {
-        const TopoHost *other = description->hosts->pdata[i];
-
-        g_ptr_array_add(names, other->name);
-    }
-    hint = topo_suggest(options->host ? options->host : "?", names);
-    if (options->host) {
-        cmd_usage("convert", "there is no host '%s'%s", options->host, hint);
-    } else {
-        cmd_usage("convert", "one host is exported; add --host%s", hint);
-    }
-    return NULL;
-}
 
 static int export_host(const Options *options, const ExpFabric *fabric,
                        const TopoHost *host)
@@ -112,11 +68,11 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     }
     description =
         cmd_load_with("convert", args.words[0], options.sets, CMD_LOAD_ANY);
-    host = description ? find_host(&options, description) : NULL;
-    if (!host) {
+    if (!description) {
         return CMD_USAGE;
     }
-    fabric = exp_fabric_new(description, &error);
+    host = topo_choose_host(description, options.host, &error);
+    fabric = host ? exp_fabric_new(description, &error) : NULL;
     if (!fabric) {
         return cmd_complain("convert", error);
     }
@@ -128,5 +84,4 @@ const CmdVerb cmd_convert = {.name = "convert",
                                  "write a host's topology for NCCL or hwloc",
                              .synopsis = "SCENARIO",
                              .words = {1, 1},
-                             .details = details,
                              .run = run_verb};

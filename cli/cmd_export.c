@@ -7,23 +7,6 @@
 #include "rep_export.h"
 #include "table_file.h"
 
-static const char details[] =
-    "Formats:\n"
-    "  github-bigger   github-action-benchmark, customBiggerIsBetter: columns\n"
-    "                  that should be high\n"
-    "  github-smaller  the same, customSmallerIsBetter: columns that should be\n"
-    "                  low\n"
-    "  bencher         Bencher Metric Format\n"
-    "  junit           JUnit, a test case for each number; a point that failed\n"
-    "                  is a failure\n"
-    "\n"
-    "The keys `better` and `unit` of a column in the scenario say what its\n"
-    "numbers are. Without them the end of its name does, such as _GBps or "
-    "_ns.\n"
-    "\n"
-    "Exit status: 0 written, 1 the file could not be written, 2 bad usage or\n"
-    "input.";
-
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     g_autofree char *format = NULL, *output = NULL, *text = NULL;
@@ -53,8 +36,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
         return CMD_OK;
     }
     if (!table_file_write(output, text, strlen(text), &error)) {
-        cmd_complain("export", error);
-        return CMD_DIFFERENT;
+        return cmd_fail("export", error);
     }
     return CMD_OK;
 }
@@ -64,5 +46,4 @@ const CmdVerb cmd_export = {.name = "export",
                                 "write results in the format of another tool",
                             .synopsis = "RESULT...",
                             .words = {1, CMD_ANY_NUMBER},
-                            .details = details,
                             .run = run_verb};

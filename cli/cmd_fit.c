@@ -6,90 +6,37 @@
 #include "cmd_load.h"
 #include "exp_fit.h"
 #include "table_file.h"
-#include "topo_home.h"
-
-#define THREADS_MOST 1024
-#define STARTS_MOST  1000
-
-static const char details[] =
-    "Fits numbers of parts to published values by least squares of relative\n"
-    "errors. Each --param is a path as in --set, with its bounds:\n"
-    "  farside fit scenarios/oracles/pciebench-haswell/latency.yaml \\\n"
-    "      --param parts.nfp-6000.dma.read_latency=100ns..900ns\n"
-    "\n"
-    "--rows chooses the values that are fitted, by cells of the published CSV:\n"
-    "\"machine=E5-2620v3;size_bytes=64\". It may be repeated. Without it those\n"
-    "in plot.calibrated are. All other values are left out, and show what the\n"
-    "fit is worth. Several scenarios are fitted together.\n"
-    "\n"
-    "The interval of 95 % assumes that the errors of the fitted values are\n"
-    "independent. A sensitivity is the change of a value in percent for 1 % of\n"
-    "the parameter.\n"
-    "\n"
-    "Exit status: 0 fitted, 1 a simulation failed, 2 bad usage or description.";
 
 /* The options of the command line. */
 typedef struct Options {
-    char **params;
-    char **rows;
-    char **sets;
-    int starts, threads;
+    ExpFitOptions fit;
+    char **params, **sets;
     gboolean all;
 } Options;
 
-/* Returns the parameters of the command line; NULL after an error. */
-static GPtrArray *parse_params(char **texts, GError **error)
-{
-    g_autoptr(GPtrArray) params =
-        g_ptr_array_new_with_free_func(exp_fit_param_free);
-
-    for (; texts && *texts; texts++) {
-        ExpFitParam *param = exp_fit_param_parse(*texts, error);
-
-        if (!param) {
-            return NULL;
-        }
-        g_ptr_array_add(params, param);
-    }
-    return g_steal_pointer(&params);
-}
-
-static int fit_files(const Options *options, char **files)
+static int fit_files(Options *options, char **files)
 {
     GError *error = NULL;
     g_autoptr(GPtrArray) changes = cmd_changes("fit", options->sets);
-    g_autoptr(GPtrArray) params = parse_params(options->params, &error);
+    g_autoptr(GPtrArray) params = NULL;
+    g_autoptr(GPtrArray) descriptions = NULL;
     g_autoptr(GString) text = g_string_new(NULL);
     g_autoptr(ExpFit) fit = NULL;
 
     if (!changes) {
-        g_clear_error(&error);
         return CMD_USAGE;
     }
+    params = exp_fit_params_parse(options->params, &error);
     if (!params) {
         return cmd_complain("fit", error);
     }
-    for (char **file = files; *file; file++) {
-        char *path = topo_home_resolve(*file);
-        TopoDescription *description =
-            cmd_load("fit", path, changes, CMD_LOAD_WORKLOAD);
-
-        g_free(*file);
-        *file = path;
-        if (!description) {
-            return CMD_USAGE;
-        }
-        topo_description_free(description);
+    descriptions = cmd_load_all("fit", files, changes);
+    if (!descriptions) {
+        return CMD_USAGE;
     }
-    fit = exp_fit_run(files,
-                      &(ExpFitOptions){
-                          .params = params,
-                          .changes = changes,
-                          .rows = (const char *const *)options->rows,
-                          .starts = (unsigned)options->starts,
-                          .threads = (unsigned)options->threads,
-                      },
-                      &error);
+    options->fit.params = params;
+    options->fit.changes = changes;
+    fit = exp_fit_run(files, &options->fit, &error);
     if (!fit) {
         bool is_input = error->domain == TABLE_ERROR;
 
@@ -103,15 +50,15 @@ static int fit_files(const Options *options, char **files)
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    Options options = {.starts = 3, .threads = 1};
+    Options options = {.fit = {.starts = 3, .threads = 1}};
     const GOptionEntry entries[] = {
         {"param", 'p', 0, G_OPTION_ARG_STRING_ARRAY, &options.params,
          "A number to fit, and its bounds; repeatable", "PATH=LOW..HIGH"},
-        {"rows", 'r', 0, G_OPTION_ARG_STRING_ARRAY, &options.rows,
+        {"rows", 'r', 0, G_OPTION_ARG_STRING_ARRAY, &options.fit.rows,
          "Published values to fit to; repeatable", "COLUMN=TEXT;..."},
-        {"starts", 0, 0, G_OPTION_ARG_INT, &options.starts,
+        {"starts", 0, 0, G_OPTION_ARG_INT, &options.fit.starts,
          "Starting points (default: 3)", "N"},
-        {"threads", 'j', 0, G_OPTION_ARG_INT, &options.threads,
+        {"threads", 'j', 0, G_OPTION_ARG_INT, &options.fit.threads,
          "Simulate in N threads (default: 1)", "N"},
         {"values", 0, 0, G_OPTION_ARG_NONE, &options.all,
          "Show the error of each value", NULL},
@@ -119,6 +66,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
         G_OPTION_ENTRY_NULL,
     };
     g_auto(CmdArgs) args = {.words = NULL};
+    GError *error = NULL;
     int status;
 
     if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
@@ -127,20 +75,12 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     if (!options.params) {
         return cmd_usage("fit", "a --param is missing");
     }
-    if (options.threads < 1 || options.threads > THREADS_MOST) {
-        return cmd_usage("fit", "--threads %d: it is 1 to %d", options.threads,
-                         THREADS_MOST);
-    }
-    if (options.starts < 1 || options.starts > STARTS_MOST) {
-        return cmd_usage("fit", "--starts %d: it is 1 to %d", options.starts,
-                         STARTS_MOST);
-    }
-    return fit_files(&options, args.words);
+    return exp_fit_check(&options.fit, &error) ? fit_files(&options, args.words)
+                                               : cmd_complain("fit", error);
 }
 
 const CmdVerb cmd_fit = {.name = "fit",
                          .summary = "fit numbers of parts to published values",
                          .synopsis = "SCENARIO...",
                          .words = {1, CMD_ANY_NUMBER},
-                         .details = details,
                          .run = run_verb};

@@ -20,6 +20,10 @@
 /* --help-verbs prints a line "VERB<TAB>SUMMARY" for each verb. */
 #define CMD_HELP_VERBS "--help-verbs"
 
+/* The help of @verb below its options; to be freed. @name is its name with
+ * those of the verbs above it. */
+char *cmd_help_text(const CmdVerb *verb, const char *name);
+
 /* Prints the manual page of @verb in roff. @name is its name with those of the
  * verbs above it, @entries its options. */
 void cmd_man_print(const char *name, const CmdVerb *verb,

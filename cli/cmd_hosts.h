@@ -33,7 +33,7 @@ typedef struct CmdHosts {
          0,                                                                    \
          G_OPTION_ARG_FILENAME,                                                \
          &(options)->ids,                                                      \
-         "Names of PCI devices of live hosts (default: " CMD_HOSTS_IDS         \
+         "Names of PCI devices of live hosts (default: " INV_IDS               \
          ", if there)",                                                        \
          "FILE"},                                                              \
         {"host",                                                               \
@@ -44,8 +44,6 @@ typedef struct CmdHosts {
          "Only this host; with --sysfs its name",                              \
          "NAME"},                                                              \
         CMD_LOAD_SET(&(options)->sets)
-
-#define CMD_HOSTS_IDS "/usr/share/misc/pci.ids"
 
 /* Loads the hosts of the description @file, or, if @file is NULL, that of
  * --sysfs, or those of --cluster. With --host the others are left out. On

@@ -7,25 +7,6 @@
 #include "inv_import.h"
 #include "topo_file.h"
 
-static const char details[] =
-    "Writes the description of a real machine from a dump of it:\n"
-    "\n"
-    "  lspci -vvv >machine.txt      as root, or links are missing\n"
-    "  lspci -xxxx >machine.txt     the same from configuration space\n"
-    "  lspci -t >machine.txt        the tree alone\n"
-    "  nvidia-smi topo -m >m.txt    GPUs and NICs, as far as it tells\n"
-    "  lstopo machine.xml           hwloc XML, version 2\n"
-    "  NCCL_TOPO_DUMP_FILE=...      NCCL topology XML\n"
-    "\n"
-    "No dump has all numbers of the model. The comment of the description lists\n"
-    "those that come from generic parts, and the functions that the model "
-    "leaves\n"
-    "out. `farside topo` prints the tree of all functions. What the model takes\n"
-    "otherwise than the dump has it, such as a link of 64GT/s, is a line on\n"
-    "standard error; the last line says what was taken and what was not.\n"
-    "\n"
-    "Exit status: 0 done, 2 bad usage or input.";
-
 typedef struct Options {
     char *host;
     char *output;
@@ -100,5 +81,4 @@ const CmdVerb cmd_import = {
     .summary = "make a description from lspci, hwloc, NCCL or nvidia-smi",
     .synopsis = "DUMP",
     .words = {1, 1},
-    .details = details,
     .run = run_verb};

@@ -7,23 +7,6 @@
 #include "cmd_load.h"
 #include "inv_report.h"
 
-static const char details[] =
-    "Prints the devices of the hosts in FILE: each port of a NIC, each drive,\n"
-    "GPU and accelerator is a device. Hosts with the same devices are one type.\n"
-    "\n"
-    "  farside inventory CLUSTER.yaml             types of hosts and their "
-    "devices\n"
-    "  farside inventory CLUSTER.yaml --devices   also slots and names of "
-    "interfaces\n"
-    "  farside inventory CLUSTER.yaml --host a --json\n"
-    "                                             capabilities of host a\n"
-    "  farside inventory --sysfs /sys             the devices of this machine\n"
-    "  farside inventory --cluster lab            those of a running cluster\n"
-    "\n"
-    "Virtual functions and NTB adapters are not listed.\n"
-    "\n"
-    "Exit status: 0 done, 2 bad usage or description.";
-
 typedef struct Options {
     CmdHosts hosts;
     gboolean json;
@@ -96,5 +79,4 @@ const CmdVerb cmd_inventory = {
     .summary = "list the devices of hosts as users select them",
     .synopsis = "[FILE]",
     .words = {0, 1},
-    .details = details,
     .run = run_verb};

@@ -6,6 +6,7 @@
 #include "cmd.h"
 #include "exp_point.h"
 #include "topo_home.h"
+#include "topo_plan.h"
 
 int cmd_print_errors(const char *verb, const TopoErrors *errors)
 {
@@ -75,10 +76,48 @@ TopoDescription *cmd_load(const char *verb, const char *file,
     return g_steal_pointer(&description);
 }
 
+GPtrArray *cmd_load_all(const char *verb, char *const *files,
+                        const GPtrArray *changes)
+{
+    g_autoptr(GPtrArray) descriptions =
+        g_ptr_array_new_with_free_func((GDestroyNotify)topo_description_free);
+
+    for (; *files; files++) {
+        TopoDescription *description =
+            cmd_load(verb, *files, changes, CMD_LOAD_WORKLOAD);
+
+        if (!description) {
+            return NULL;
+        }
+        g_ptr_array_add(descriptions, description);
+    }
+    return g_steal_pointer(&descriptions);
+}
+
 TopoDescription *cmd_load_with(const char *verb, const char *file, char **sets,
                                CmdLoad load)
 {
     g_autoptr(GPtrArray) changes = cmd_changes(verb, sets);
 
     return changes ? cmd_load(verb, file, changes, load) : NULL;
+}
+
+TopoDescription *cmd_load_variant(const char *verb, const char *file,
+                                  char **sets, const char *variant)
+{
+    g_autoptr(GPtrArray) changes = cmd_changes(verb, sets);
+    g_autoptr(TopoDescription) plain =
+        changes ? cmd_load(verb, file, changes, CMD_LOAD_ANY) : NULL;
+    g_autoptr(GPtrArray) both = NULL;
+
+    if (!plain || !variant) {
+        return g_steal_pointer(&plain);
+    }
+    both = topo_plan_variant(plain, variant, changes);
+    if (!both) {
+        fprintf(stderr, "farside %s: there is no variant \"%s\"\n", verb,
+                variant);
+        return NULL;
+    }
+    return cmd_load(verb, file, both, CMD_LOAD_ANY);
 }

@@ -34,9 +34,20 @@ typedef enum CmdLoad {
 TopoDescription *cmd_load(const char *verb, const char *file,
                           const GPtrArray *changes, CmdLoad load);
 
+/* Loads each of @files (ended by NULL), which must have a workload and columns.
+ * Returns an array of TopoDescription; on errors of the first wrong one prints
+ * them for @verb and returns NULL. */
+GPtrArray *cmd_load_all(const char *verb, char *const *files,
+                        const GPtrArray *changes);
+
 /* Like cmd_load(), with the changes of the --set options in @sets
  * (nullable). */
 TopoDescription *cmd_load_with(const char *verb, const char *file, char **sets,
                                CmdLoad load);
+
+/* The same with the changes of its variant @variant (nullable) before those in
+ * @sets. */
+TopoDescription *cmd_load_variant(const char *verb, const char *file,
+                                  char **sets, const char *variant);
 
 #endif

@@ -162,6 +162,7 @@ void cmd_man_print(const char *name, const CmdVerb *verb,
     static const GOptionEntry help = {
         "help", 'h', 0, G_OPTION_ARG_NONE, NULL, "Show this help", NULL};
     g_autofree char *page = page_name(name);
+    g_autofree char *details = cmd_help_text(verb, name);
     bool is_cluster = g_str_has_prefix(name, "cluster ");
 
     print_head(page, verb->summary);
@@ -169,9 +170,7 @@ void cmd_man_print(const char *name, const CmdVerb *verb,
     if (*verb->synopsis) {
         print_line(verb->synopsis);
     }
-    if (verb->details) {
-        print_details(verb->details);
-    }
+    print_details(details);
     puts(".SH OPTIONS");
     for (const GOptionEntry *entry = entries; entry->long_name; entry++) {
         print_option(entry);

@@ -7,16 +7,6 @@
 #include "rep_shard.h"
 #include "table_file.h"
 
-static const char details[] =
-    "Joins the files that `farside run --shard I/N` has written, of one\n"
-    "scenario, to the file that a run without --shard writes. Every byte is "
-    "the\n"
-    "same. The order of the files does not matter. `farside plot` draws the "
-    "result.\n"
-    "\n"
-    "Exit status: 0 written, 1 the file could not be written, 2 bad usage or\n"
-    "files that do not make a whole.";
-
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     char *output = NULL;
@@ -41,8 +31,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
         return cmd_complain("merge", error);
     }
     if (!table_file_write(output, whole, strlen(whole), &error)) {
-        cmd_complain("merge", error);
-        return CMD_DIFFERENT;
+        return cmd_fail("merge", error);
     }
     printf("%s: %zu bytes of %u shards\n", output, strlen(whole),
            g_strv_length(args.words));
@@ -54,5 +43,4 @@ const CmdVerb cmd_merge = {
     .summary = "join the results of runs that simulated a part each",
     .synopsis = "SHARD...",
     .words = {1, CMD_ANY_NUMBER},
-    .details = details,
     .run = run_verb};

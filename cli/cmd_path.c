@@ -2,29 +2,9 @@
 #include "cmd.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "cmd_load.h"
 #include "exp_path.h"
-#include "topo_plan.h"
-#include "topo_units.h"
-
-static const char details[] =
-    "Sends one TLP through the idle fabric of SCENARIO and prints every\n"
-    "element that it crosses, with the time from its first byte in to its\n"
-    "first byte out. FROM is HOST.cpu or HOST.DEVICE. TO is HOST.ram,\n"
-    "HOST.DEVICE or HOST.DEVICE.barN. With --via HOST.ram, FROM writes to\n"
-    "that memory and TO reads from it. Without FROM and TO, it prints the\n"
-    "flows of kind `path` in SCENARIO.\n"
-    "\n"
-    "Hops are the elements between the two ends. A switch is one hop, an NTB\n"
-    "adapter is one (the way from host to host has two of them), a root is\n"
-    "one, and a link is none. A root and its RAM together are one hop, even\n"
-    "if the way ends or rests in the RAM. (By this rule the path 2L-RAM-SW of\n"
-    "the Device Lending paper has 7 hops, as in its figure 13; its table 1\n"
-    "says 8.)\n"
-    "\n"
-    "Exit status: 0 done, 1 there is no way, 2 bad usage or description.";
 
 /* Prints the flows of kind path at every point of the plan. */
 static int print_flows(const char *file, const TopoDescription *plan)
@@ -37,8 +17,7 @@ static int print_flows(const char *file, const TopoDescription *plan)
     is_done = exp_path_append_flows(text, plan, errors, &any, &error);
     fputs(text->str, stdout);
     if (!is_done) {
-        cmd_complain("path", error);
-        return CMD_DIFFERENT;
+        return cmd_fail("path", error);
     }
     if (topo_errors_count(errors) > 0) {
         g_autofree char *wrong = topo_errors_to_string(errors);
@@ -52,61 +31,20 @@ static int print_flows(const char *file, const TopoDescription *plan)
                            file);
 }
 
-/* The options of the command line. */
-typedef struct Options {
-    char **sets;
-    char *via;
-    char *variant;
-    char *size;
-    gboolean is_read;
-} Options;
-
-static bool parse_target(const TopoDescription *description, const char *text,
-                         TopoTarget *ret_target)
+static int print_between(const ExpPathWords *words,
+                         const TopoDescription *description)
 {
-    GError *error = NULL;
-
-    if (text && !topo_find_target(description, text, ret_target, &error)) {
-        cmd_complain("path", error);
-        return false;
-    }
-    return true;
-}
-
-static int print_between(const Options *options,
-                         const TopoDescription *description, char **args)
-{
-    ExpPathRequest request = {
-        .is_read = options->is_read,
-    };
-    GError *error = NULL;
-    int64_t size = 4;
     g_autoptr(GString) text = g_string_new(NULL);
     g_autoptr(ExpPath) path = NULL;
+    ExpPathRequest request;
+    GError *error = NULL;
 
-    if (options->size &&
-        !topo_units_parse(TOPO_UNIT_BYTES, options->size, &size, &error)) {
+    if (!exp_path_request_parse(description, words, &request, &error)) {
         return cmd_complain("path", error);
-    }
-    if (size < 1 || size > 4096) {
-        return cmd_usage("path", "--size is from 1B to 4096B");
-    }
-    if (options->via && options->is_read) {
-        return cmd_usage("path", "--via writes, then reads: leave --read out");
-    }
-    request.size_bytes = size;
-    if (!parse_target(description, args[1], &request.from) ||
-        !parse_target(description, args[2], &request.to) ||
-        !parse_target(description, options->via, &request.via)) {
-        return CMD_USAGE;
-    }
-    if (options->via && request.via.kind != TOPO_TARGET_RAM) {
-        return cmd_usage("path", "--via takes HOST.ram");
     }
     path = exp_path_new(description, &request, &error);
     if (!path) {
-        cmd_complain("path", error);
-        return CMD_DIFFERENT;
+        return cmd_fail("path", error);
     }
     exp_path_append(text, path);
     fputs(text->str, stdout);
@@ -115,20 +53,21 @@ static int print_between(const Options *options,
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    Options options = {0};
+    ExpPathWords words = {0};
+    char **sets = NULL;
+    char *variant = NULL;
     const GOptionEntry entries[] = {
-        {"read", 'r', 0, G_OPTION_ARG_NONE, &options.is_read,
+        {"read", 'r', 0, G_OPTION_ARG_NONE, &words.is_read,
          "FROM reads from TO; without it, FROM writes", NULL},
-        {"via", 0, 0, G_OPTION_ARG_STRING, &options.via,
+        {"via", 0, 0, G_OPTION_ARG_STRING, &words.via,
          "FROM writes to this memory, TO reads from it", "HOST.ram"},
-        {"size", 0, 0, G_OPTION_ARG_STRING, &options.size,
+        {"size", 0, 0, G_OPTION_ARG_STRING, &words.size,
          "Size of the data, up to 4096B (default: 4B)", "SIZE"},
-        {"variant", 0, 0, G_OPTION_ARG_STRING, &options.variant,
+        {"variant", 0, 0, G_OPTION_ARG_STRING, &variant,
          "Apply the changes of this variant of SCENARIO", "NAME"},
-        CMD_LOAD_SET(&options.sets),
+        CMD_LOAD_SET(&sets),
         G_OPTION_ENTRY_NULL,
     };
-    g_autoptr(GPtrArray) changes = NULL;
     g_autoptr(TopoDescription) description = NULL;
     g_auto(CmdArgs) args = {.words = NULL};
     int status;
@@ -139,32 +78,16 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     if (g_strv_length(args.words) == 2) {
         return cmd_usage("path", "FROM is given without TO");
     }
-    changes = cmd_changes("path", options.sets);
-    if (!changes) {
-        return CMD_USAGE;
-    }
-    description = cmd_load("path", args.words[0], changes, CMD_LOAD_ANY);
-    if (description && options.variant) {
-        GPtrArray *both =
-            topo_plan_variant(description, options.variant, changes);
-
-        if (!both) {
-            fprintf(stderr, "farside path: there is no variant \"%s\"\n",
-                    options.variant);
-        }
-        g_ptr_array_unref(changes);
-        changes = both;
-        g_clear_pointer(&description, topo_description_free);
-        if (changes) {
-            description =
-                cmd_load("path", args.words[0], changes, CMD_LOAD_ANY);
-        }
-    }
+    description = cmd_load_variant("path", args.words[0], sets, variant);
     if (!description) {
         return CMD_USAGE;
     }
-    return args.words[1] ? print_between(&options, description, args.words)
-                         : print_flows(args.words[0], description);
+    if (!args.words[1]) {
+        return print_flows(args.words[0], description);
+    }
+    words.from = args.words[1];
+    words.to = args.words[2];
+    return print_between(&words, description);
 }
 
 const CmdVerb cmd_path = {
@@ -172,5 +95,4 @@ const CmdVerb cmd_path = {
     .summary = "show every element that a TLP crosses, with hops and times",
     .synopsis = "SCENARIO [FROM TO]",
     .words = {1, 3},
-    .details = details,
     .run = run_verb};

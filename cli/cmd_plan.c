@@ -2,98 +2,11 @@
 #include "cmd.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "clu_lend_plan.h"
-#include "clu_plan.h"
 #include "cmd_load.h"
 #include "exp_lend_plan.h"
-#include "fab_size.h"
+#include "stu_lend.h"
 #include "table_csv.h"
-#include "table_file.h"
-
-static const char details[] =
-    "Computes, as the SmartIO manual does, how the mapping entries of an NTB\n"
-    "adapter are used: how many are reserved for remote nodes, how many MSI\n"
-    "and BARs take, and how many are left for DMA windows. With SCENARIO it\n"
-    "does so for each adapter that its `lend:` and its flows between lent\n"
-    "devices use. Without SCENARIO it does so for one adapter that the\n"
-    "options describe. This is the manual's own example:\n"
-    "\n"
-    "  farside plan --window 128GiB --entries 128 --reserved 12 --nodes 3 \\\n"
-    "    --borrowers 2 --bars 2x64MiB,32GiB,32MiB --devices 2\n"
-    "\n"
-    "--bars gives the BARs of one device that is mapped through the adapter,\n"
-    "or of N equal devices. A device is mapped for P2P, or because this node\n"
-    "borrows it.\n"
-    "\n"
-    "Exit status: 0 it fits, 1 it does not fit, 2 bad usage or description.";
-
-/* ---- Printing --------------------------------------------------------- */
-
-/* Adds @plan to @table and prints it. Returns the exit status. */
-static int plan_print(Table *table, const ExpLendPlan *plan)
-{
-    g_autoptr(GString) text = g_string_new(NULL);
-    GError *error = NULL;
-    bool fits;
-
-    if (!exp_lend_plan_append(text, plan, table, &fits, &error)) {
-        return cmd_complain("plan", error);
-    }
-    fputs(text->str, stdout);
-    return fits ? CMD_OK : CMD_DIFFERENT;
-}
-
-/* Prints the DMA windows that the machines of @description give to its loans,
- * if it can be emulated, and adds them to @table. Returns the exit status. */
-static int print_machines(const TopoDescription *description, Table *table)
-{
-    static const TableColumn columns[] = {
-        {"adapter", TABLE_TEXT, 0},
-        {"window", TABLE_TEXT, 0},
-        {"DMA window", TABLE_TEXT, 0},
-        {"note", TABLE_TEXT, 0},
-    };
-    g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autoptr(CluPlan) plan = clu_plan_new(description, errors);
-    g_autoptr(GArray) rows = plan ? clu_lend_plan_new(plan) : NULL;
-    g_autoptr(Table) shown = table_new();
-    unsigned first = table_n_rows(table);
-    int status = CMD_OK;
-
-    if (!rows || rows->len == 0) {
-        return CMD_OK;
-    }
-    table_add_columns(shown, columns, G_N_ELEMENTS(columns));
-    for (unsigned i = 0; i < rows->len; i++) {
-        const CluLendPlan *row = &g_array_index(rows, CluLendPlan, i);
-        g_autofree char *space = fab_size_text(row->space_bytes);
-        g_autofree char *window = fab_size_text(row->window_bytes);
-        g_autofree char *note = clu_lend_plan_note(row);
-        const char *adapter = row->adapter->device->path;
-
-        table_add_row(table);
-        table_set_text(table, first + i, EXP_LEND_PLAN_ADAPTER, adapter);
-        table_set_text(table, first + i, EXP_LEND_PLAN_TERM,
-                       "machine_dma_window");
-        table_set_number(table, first + i, EXP_LEND_PLAN_BYTES,
-                         MIN(row->window_bytes, G_MAXINT64));
-        table_set_text(table, first + i, EXP_LEND_PLAN_NOTE, note);
-        table_add_row(shown);
-        table_set_text(shown, i, 0, adapter);
-        table_set_text(shown, i, 1, space);
-        table_set_text(shown, i, 2, window);
-        table_set_text(shown, i, 3, note);
-        status = row->window_bytes ? status : CMD_DIFFERENT;
-    }
-    puts("\nMachines (farside cluster up), if all devices are added before the "
-         "first is borrowed:");
-    cmd_print_table(shown);
-    return status;
-}
-
-/* ---- Options ---------------------------------------------------------- */
 
 typedef struct Options {
     char **sets;
@@ -101,59 +14,31 @@ typedef struct Options {
     ExpLendPlanWords words;
 } Options;
 
-/* ---- Running ---------------------------------------------------------- */
-
-static int plan_options(const Options *options, Table *table)
-{
-    g_autoptr(ExpLendPlan) plan = exp_lend_plan_new("");
-    GError *error = NULL;
-    int status;
-
-    if (!options->words.window) {
-        return cmd_usage("plan", "name a scenario, or give the size of a "
-                                 "window with --window");
-    }
-    if (exp_lend_plan_parse(plan, &options->words, &error)) {
-        return plan_print(table, plan);
-    }
-    if (error->domain == TABLE_ERROR) {
-        status = cmd_usage("plan", "%s", error->message);
-        g_error_free(error);
-        return status;
-    }
-    return cmd_complain("plan", error);
-}
-
-static int plan_scenario(const Options *options, const char *file, Table *table)
+/* Plans for the scenario @file, or for the options alone. Adds the plans to
+ * @table and prints them. Returns the exit status. */
+static int plan(const Options *options, const char *file, Table *table)
 {
     g_autoptr(TopoDescription) description =
-        cmd_load_with("plan", file, options->sets, CMD_LOAD_ANY);
+        file ? cmd_load_with("plan", file, options->sets, CMD_LOAD_ANY) : NULL;
+    g_autoptr(GString) text = g_string_new(NULL);
     g_autoptr(GPtrArray) plans = NULL;
-    g_autoptr(ExpFabric) fabric = NULL;
     GError *error = NULL;
-    int status = CMD_OK, machines;
+    bool fit = false;
 
-    if (!description) {
+    if (file && !description) {
         return CMD_USAGE;
     }
-    fabric = exp_fabric_new(description, &error);
-    if (!fabric) {
-        return cmd_complain("plan", error);
-    }
-    plans = exp_lend_plans(fabric, description);
-    if (plans->len == 0) {
+    plans = file ? exp_lend_plans_new(description, &error)
+                 : exp_lend_plans_parse(&options->words, &error);
+    if (plans && plans->len == 0) {
         printf("%s lends nothing.\n", file);
     }
-    for (unsigned i = 0; i < plans->len; i++) {
-        int one = plan_print(table, plans->pdata[i]);
-
-        status = MAX(status, one);
-        if (i + 1 < plans->len) {
-            putchar('\n');
-        }
+    if (plans && exp_lend_plans_append(text, plans, table, &fit, &error) &&
+        description) {
+        fit = stu_lend_append(text, description, table) && fit;
     }
-    machines = print_machines(description, table);
-    return MAX(status, machines);
+    fputs(text->str, stdout);
+    return error ? cmd_complain("plan", error) : fit ? CMD_OK : CMD_DIFFERENT;
 }
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
@@ -197,8 +82,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     if (args.words[0] && options.words.window) {
         return cmd_usage("plan", "give a scenario or --window, not both");
     }
-    status = args.words[0] ? plan_scenario(&options, args.words[0], table)
-                           : plan_options(&options, table);
+    status = plan(&options, args.words[0], table);
     if (status != CMD_USAGE && options.csv &&
         !table_write(table, options.csv, &error)) {
         return cmd_complain("plan", error);
@@ -211,5 +95,4 @@ const CmdVerb cmd_plan = {
     .summary = "compute an NTB's mapping entries and DMA windows",
     .synopsis = "[SCENARIO]",
     .words = {0, 1},
-    .details = details,
     .run = run_verb};

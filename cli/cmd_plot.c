@@ -2,166 +2,52 @@
 #include "cmd.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "rep_measured.h"
-#include "rep_result.h"
-#include "table_csv.h"
-#include "topo_units.h"
-
-#define WIDTH_LEAST 40 /* mm */
-#define WIDTH_MOST  1000
-#define FONT_LEAST  4 /* points */
-#define FONT_MOST   40
-
-static const char details[] =
-    "Draws results that `farside run` or `farside merge` has written, without\n"
-    "simulating: the `plot:` of the scenario that the head of RESULT names. A\n"
-    "change of `plot:` alone needs no new run.\n"
-    "\n"
-    "--width is the width on paper, and --font-size that of the text there. A\n"
-    "column of a paper is about 85 mm wide:\n"
-    "  farside plot results/fig12.csv -o fig12 --pdf --width 85 --title none\n"
-    "\n"
-    "--tex draws for LaTeX: \\usepackage{gnuplot-lua-tikz}, then\n"
-    "\\input{PREFIX}. The document chooses the font.\n"
-    "\n"
-    "Exit status: 0 drawn, 1 it could not be drawn, 2 bad usage or input.";
-
-typedef struct Options {
-    char *prefix;
-    char *title;
-    double width, font;
-    gboolean pdf;
-    gboolean tex;
-    gboolean no_legend;
-    char *range_texts[2]; /* of x and of y */
-    RepRange ranges[2];
-} Options;
-
-/* Returns the exit status; @error is set unless it is CMD_OK. */
-static int draw(const Options *options, const char *file, GError **error)
-{
-    g_autoptr(Table) table = table_read(file, error);
-    g_autoptr(TopoDescription) description =
-        table ? rep_result_scenario(table, file, error) : NULL;
-    g_autoptr(Table) published = NULL;
-    g_autoptr(Table) measured = NULL;
-    RepLook look = {.width_mm = options->width,
-                    .font_pt = options->font,
-                    .title = options->title,
-                    .pdf = options->pdf,
-                    .tex = options->tex,
-                    .no_legend = options->no_legend,
-                    .x_range = options->ranges[0],
-                    .y_range = options->ranges[1]};
-    RepResult result = {description, table, NULL, NULL};
-    GError *cause = NULL;
-
-    if (!description) {
-        return CMD_USAGE;
-    }
-    if (description->plot->published) {
-        published = table_read(description->plot->published, error);
-        if (!published) {
-            return CMD_USAGE;
-        }
-    }
-    measured = rep_measured_read(description, &cause);
-    if (cause) {
-        g_propagate_error(error, cause);
-        return CMD_USAGE;
-    }
-    result.published = published;
-    result.measured = measured;
-    if (!rep_result_draw(&result, options->prefix, &look, &cause)) {
-        bool is_input = g_error_matches(cause, TABLE_ERROR, TABLE_ERROR_VALUE);
-
-        g_propagate_error(error, cause);
-        return is_input ? CMD_USAGE : CMD_DIFFERENT;
-    }
-    return CMD_OK;
-}
+#include "rep_redraw.h"
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    Options options = {0};
+    RepRedraw redraw = {0};
     const GOptionEntry entries[] = {
-        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &options.prefix,
+        {"output", 'o', 0, G_OPTION_ARG_FILENAME, &redraw.prefix,
          "Draw to PREFIX.svg and PREFIX.png (default: RESULT without .csv)",
          "PREFIX"},
-        {"pdf", 0, 0, G_OPTION_ARG_NONE, &options.pdf, "Draw PREFIX.pdf, too",
-         NULL},
-        {"tex", 0, 0, G_OPTION_ARG_NONE, &options.tex,
+        {"pdf", 0, 0, G_OPTION_ARG_NONE, &redraw.look.pdf,
+         "Draw PREFIX.pdf, too", NULL},
+        {"tex", 0, 0, G_OPTION_ARG_NONE, &redraw.look.tex,
          "Draw PREFIX.tex for TikZ, too", NULL},
-        {"x-range", 0, 0, G_OPTION_ARG_STRING, &options.range_texts[0],
+        {"x-range", 0, 0, G_OPTION_ARG_STRING, &redraw.x_range,
          "Ends of the x axis, in units of its column", "LEAST:MOST"},
-        {"y-range", 0, 0, G_OPTION_ARG_STRING, &options.range_texts[1],
+        {"y-range", 0, 0, G_OPTION_ARG_STRING, &redraw.y_range,
          "The same for the y axis", "LEAST:MOST"},
-        {"no-legend", 0, 0, G_OPTION_ARG_NONE, &options.no_legend,
+        {"no-legend", 0, 0, G_OPTION_ARG_NONE, &redraw.look.no_legend,
          "Draw no legend", NULL},
-        {"width", 'w', 0, G_OPTION_ARG_DOUBLE, &options.width,
+        {"width", 'w', 0, G_OPTION_ARG_DOUBLE, &redraw.look.width_mm,
          "Width of the drawing in millimetres", "MM"},
-        {"font-size", 0, 0, G_OPTION_ARG_DOUBLE, &options.font,
+        {"font-size", 0, 0, G_OPTION_ARG_DOUBLE, &redraw.look.font_pt,
          "Size of the text in points, for --width (default: 7)", "PT"},
-        {"title", 't', 0, G_OPTION_ARG_STRING, &options.title,
+        {"title", 't', 0, G_OPTION_ARG_STRING, &redraw.look.title,
          "Another title, or none", "TEXT"},
         G_OPTION_ENTRY_NULL,
     };
     g_auto(CmdArgs) args = {.words = NULL};
+    g_autofree char *paths = NULL;
     GError *error = NULL;
+    bool is_input;
     int status;
 
     if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    if (options.width != 0 &&
-        !(options.width >= WIDTH_LEAST && options.width <= WIDTH_MOST)) {
-        return cmd_usage("plot", "--width takes %d to %d millimetres",
-                         WIDTH_LEAST, WIDTH_MOST);
+    if (!rep_redraw_parse(&redraw, &error)) {
+        return cmd_complain("plot", error);
     }
-    if (options.font != 0 &&
-        !(options.font >= FONT_LEAST && options.font <= FONT_MOST)) {
-        return cmd_usage("plot", "--font-size takes %d to %d points",
-                         FONT_LEAST, FONT_MOST);
-    }
-    for (unsigned i = 0; i < G_N_ELEMENTS(options.ranges); i++) {
-        RepRange *range = &options.ranges[i];
-
-        if (options.range_texts[i] &&
-            !topo_units_parse_range(options.range_texts[i], &range->least,
-                                    &range->most)) {
-            return cmd_usage("plot",
-                             "--%c-range takes LEAST:MOST, such as "
-                             "0:64",
-                             "xy"[i]);
-        }
-    }
-    if (options.prefix &&
-        (*options.prefix == '\0' || g_str_has_suffix(options.prefix, "/"))) {
-        return cmd_usage("plot", "--output takes the beginning of a file's "
-                                 "name, such as figures/fig12");
-    }
-    if (!options.prefix) {
-        const char *end = g_str_has_suffix(args.words[0], ".csv")
-                              ? strrchr(args.words[0], '.')
-                              : args.words[0] + strlen(args.words[0]);
-
-        options.prefix = g_strndup(args.words[0], (gsize)(end - args.words[0]));
-    }
-    status = draw(&options, args.words[0], &error);
-    if (status != CMD_OK) {
+    paths = rep_redraw(&redraw, args.words[0], &is_input, &error);
+    if (!paths) {
         cmd_complain("plot", error);
-        return status;
+        return is_input ? CMD_USAGE : CMD_DIFFERENT;
     }
-    printf("%s.svg, %s.png", options.prefix, options.prefix);
-    if (options.pdf) {
-        printf(", %s.pdf", options.prefix);
-    }
-    if (options.tex) {
-        printf(", %s.tex", options.prefix);
-    }
-    putchar('\n');
+    puts(paths);
     return CMD_OK;
 }
 
@@ -169,5 +55,4 @@ const CmdVerb cmd_plot = {.name = "plot",
                           .summary = "draw results again, without simulating",
                           .synopsis = "RESULT",
                           .words = {1, 1},
-                          .details = details,
                           .run = run_verb};

@@ -8,15 +8,6 @@
 #include "rep_page.h"
 #include "table_file.h"
 
-static const char details[] =
-    "DIR is a folder that `farside run ... -o DIR` has written: it holds CSV\n"
-    "files and perhaps plots and waterfalls. The heads of the CSV files name\n"
-    "their scenarios. The page loads no other file. The same results give the\n"
-    "same bytes.\n"
-    "\n"
-    "Exit status: 0 written, 1 a file could not be written, 2 bad usage or\n"
-    "input.";
-
 typedef struct Options {
     char *page;
     char *fidelity;
@@ -26,7 +17,7 @@ typedef struct Options {
 
 static bool write_text(const char *path, const char *text, GError **error)
 {
-    if (text == NULL || !table_file_write(path, text, strlen(text), error)) {
+    if (!text || !table_file_write(path, text, strlen(text), error)) {
         return false;
     }
     printf("%s: %zu bytes\n", path, strlen(text));
@@ -39,26 +30,23 @@ static int make(const Options *options, const char *dir)
     g_autoptr(RepReport) report =
         rep_report_read(dir, options->scenarios, &error);
 
-    if (report == NULL) {
+    if (!report) {
         return cmd_complain("report", error);
     }
-    if (options->page != NULL) {
+    if (options->page) {
         g_autofree char *page = rep_page(
-            report,
-            options->title != NULL ? options->title : "Farside: experiments",
+            report, options->title ? options->title : "Farside: experiments",
             &error);
 
         if (!write_text(options->page, page, &error)) {
-            cmd_complain("report", error);
-            return CMD_DIFFERENT;
+            return cmd_fail("report", error);
         }
     }
-    if (options->fidelity != NULL) {
+    if (options->fidelity) {
         g_autofree char *text = rep_report_to_markdown(report);
 
         if (!write_text(options->fidelity, text, &error)) {
-            cmd_complain("report", error);
-            return CMD_DIFFERENT;
+            return cmd_fail("report", error);
         }
     }
     return CMD_OK;
@@ -85,7 +73,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    if (options.page == NULL && options.fidelity == NULL) {
+    if (!options.page && !options.fidelity) {
         return cmd_usage("report", "there is nothing to write; give "
                                    "-o FILE.html or --fidelity FILE.md");
     }
@@ -97,5 +85,4 @@ const CmdVerb cmd_report = {
     .summary = "make a page of results, or the list of fidelity",
     .synopsis = "DIR",
     .words = {1, 1},
-    .details = details,
     .run = run_verb};

@@ -7,59 +7,12 @@
 #include "cmd_load.h"
 #include "inv_select.h"
 
-static const char details[] =
-    "Finds the function of each host that a request means, by attributes that\n"
-    "all hosts of one type share. Serial numbers, GUIDs and addresses select\n"
-    "nothing.\n"
-    "\n"
-    "  farside select CLUSTER.yaml --device NAME --fabric F --instance 1\n"
-    "  farside select CLUSTER.yaml --device NAME --virtual-function 0\n"
-    "  farside select CLUSTER.yaml --request REQUESTS.json\n"
-    "\n"
-    "A file of requests is YAML or JSON: {\"ib_interfaces\": [{\"device\": ...,\n"
-    "\"fabric\": ..., \"device_instance\": 0, \"function_type\":\n"
-    "\"PhysicalFunction\"}]}. `farside inventory` lists devices and fabrics.\n"
-    "\n"
-    "Exit status: 0 done, 1 no such device on a host, 2 bad usage or input.";
-
 typedef struct Options {
     CmdHosts hosts;
-    char *file;
-    char *device;
-    char *vendor;
-    char *fabric;
-    int instance;
-    int virtual_function; /* -1: the physical function */
+    TopoRequestWords words;
     gboolean json;
     gboolean verbose;
 } Options;
-
-static void request_destroy(void *request)
-{
-    topo_request_free(request);
-}
-
-/* Returns the request of the command line. */
-static GPtrArray *request_of(const Options *options)
-{
-    GPtrArray *requests = g_ptr_array_new_with_free_func(request_destroy);
-    TopoRequest *request = g_new0(TopoRequest, 1);
-
-    request->place.file = "--device";
-    request->device = g_strdup(options->device);
-    request->device_place.file = "--device";
-    request->vendor = g_strdup(options->vendor);
-    request->vendor_place.file = "--vendor";
-    request->fabric = g_strdup(options->fabric);
-    request->fabric_place.file = "--fabric";
-    request->instance = (unsigned)options->instance;
-    request->instance_place.file = "--instance";
-    request->is_virtual = options->virtual_function >= 0;
-    request->virtual_function = (unsigned)MAX(options->virtual_function, 0);
-    request->virtual_place.file = "--virtual-function";
-    g_ptr_array_add(requests, request);
-    return requests;
-}
 
 /* Selects on all hosts, prints, and returns the exit status. */
 static int select_all(const Options *options, const Inventory *inventory,
@@ -91,38 +44,22 @@ static int select_all(const Options *options, const Inventory *inventory,
     return CMD_OK;
 }
 
-/* Returns false after reporting wrong usage. */
-static bool check_options(const Options *options)
-{
-    bool has_parts = options->device || options->vendor || options->fabric ||
-                     options->instance != 0 || options->virtual_function != -1;
-
-    if (options->file ? has_parts : !options->device) {
-        cmd_usage("select", "give --device, or --request alone");
-        return false;
-    }
-    if (options->instance < 0 || options->virtual_function < -1) {
-        cmd_usage("select", "--instance and --virtual-function count from 0");
-        return false;
-    }
-    return true;
-}
-
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
-    Options options = {.virtual_function = -1};
+    Options options = {.words.virtual_function = -1};
     const GOptionEntry entries[] = {
-        {"device", 'd', 0, G_OPTION_ARG_STRING, &options.device,
+        {"device", 'd', 0, G_OPTION_ARG_STRING, &options.words.device,
          "Name of the device, as the inventory has it", "NAME"},
-        {"vendor", 0, 0, G_OPTION_ARG_STRING, &options.vendor,
+        {"vendor", 0, 0, G_OPTION_ARG_STRING, &options.words.vendor,
          "Its vendor, if several have a device of that name", "NAME"},
-        {"fabric", 'f', 0, G_OPTION_ARG_STRING, &options.fabric,
+        {"fabric", 'f', 0, G_OPTION_ARG_STRING, &options.words.fabric,
          "The network behind it", "NAME"},
-        {"instance", 'i', 0, G_OPTION_ARG_INT, &options.instance,
+        {"instance", 'i', 0, G_OPTION_ARG_INT, &options.words.instance,
          "Number among such devices in the order of slots (default: 0)", "N"},
-        {"virtual-function", 0, 0, G_OPTION_ARG_INT, &options.virtual_function,
-         "Select this virtual function of it", "N"},
-        {"request", 'r', 0, G_OPTION_ARG_FILENAME, &options.file,
+        {"virtual-function", 0, 0, G_OPTION_ARG_INT,
+         &options.words.virtual_function, "Select this virtual function of it",
+         "N"},
+        {"request", 'r', 0, G_OPTION_ARG_FILENAME, &options.words.file,
          "Take the requests from a file", "FILE"},
         {"json", 'j', 0, G_OPTION_ARG_NONE, &options.json, "Print JSON", NULL},
         {"verbose", 'v', 0, G_OPTION_ARG_NONE, &options.verbose,
@@ -134,20 +71,20 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     g_autoptr(Inventory) inventory = NULL;
     g_autoptr(GPtrArray) requests = NULL;
     g_auto(CmdArgs) args = {.words = NULL};
+    GError *error = NULL;
     int status;
 
     if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    if (!check_options(&options)) {
-        return CMD_USAGE;
+    if (!topo_request_words_check(&options.words, &error)) {
+        return cmd_complain("select", error);
     }
     inventory = cmd_hosts_load("select", &options.hosts, args.words[0]);
     if (!inventory) {
         return CMD_USAGE;
     }
-    requests = options.file ? topo_requests_load(options.file, errors)
-                            : request_of(&options);
+    requests = topo_requests_of_words(&options.words, errors);
     if (!requests) {
         return cmd_print_errors("select", errors);
     }
@@ -159,5 +96,4 @@ const CmdVerb cmd_select = {
     .summary = "find the function of each host that a request means",
     .synopsis = "[FILE]",
     .words = {0, 1},
-    .details = details,
     .run = run_verb};

@@ -11,17 +11,6 @@
 #include "rep_graph.h"
 #include "topo_units.h"
 
-static const char details[] =
-    "Prints the tree of every host as enumeration finds it, like `lspci -tv`:\n"
-    "buses, devices and functions, and with -v addresses and memory ranges.\n"
-    "The cables between hosts and the networks between NICs follow.\n"
-    "\n"
-    "A host with `functions:` was imported from a real machine. Its tree is that\n"
-    "of the real machine, as `lspci -t` prints it; --model shows the "
-    "enumeration.\n"
-    "\n"
-    "Exit status: 0 done, 2 bad usage or description.";
-
 typedef struct Options {
     char **sets;
     char *drawing;
@@ -108,5 +97,4 @@ const CmdVerb cmd_topo = {
     .summary = "show the enumerated tree as text or as a drawing",
     .synopsis = "SCENARIO",
     .words = {1, 1},
-    .details = details,
     .run = run_verb};

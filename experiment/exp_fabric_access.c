@@ -54,3 +54,11 @@ const char *exp_kind_name(const ExpFabric *self, const FabComponent *component)
                    : "device";
     }
 }
+
+TopoPciAddress exp_device_address(const TopoDevice *device, void *fabric)
+{
+    FabBdf bdf = fab_component_bdf(exp_device(fabric, device));
+
+    return (TopoPciAddress){0, FAB_BDF_BUS(bdf), FAB_BDF_DEV(bdf),
+                            FAB_BDF_FN(bdf)};
+}

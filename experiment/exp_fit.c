@@ -10,6 +10,8 @@
 #include "exp_fit_priv.h"
 #include "table_file.h"
 
+#define THREADS_MOST   1024
+#define STARTS_MOST    1000
 #define ITERATIONS_MAX 40
 #define CHANGE_LEAST   1e-9 /* of the sum of squares, relative */
 #define STEP_LEAST     1e-4 /* of a parameter, in the search's own scale */
@@ -273,6 +275,22 @@ static ExpFit *fit_of(FitCases *cases, Search *searches, unsigned count,
     }
     fit->simulations = (unsigned)g_atomic_int_get(&cases->simulations);
     return g_steal_pointer(&fit);
+}
+
+static bool check_range(const char *option, int value, int most, GError **error)
+{
+    if (value >= 1 && value <= most) {
+        return true;
+    }
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "%s %d: it is 1 to %d", option, value, most);
+    return false;
+}
+
+bool exp_fit_check(const ExpFitOptions *options, GError **error)
+{
+    return check_range("--threads", options->threads, THREADS_MOST, error) &&
+           check_range("--starts", options->starts, STARTS_MOST, error);
 }
 
 ExpFit *exp_fit_run(char **files, const ExpFitOptions *options, GError **error)

@@ -2,6 +2,7 @@
 /* The scenarios of a fit: which published values they have, and the errors of
  * the model at some values of the parameters. */
 #include "exp_fit_priv.h"
+#include "topo_home.h"
 
 #include <math.h>
 #include <string.h>
@@ -70,6 +71,22 @@ ExpFitParam *exp_fit_param_parse(const char *text, GError **error)
                 "parts.nfp-6000.dma.read_latency=100ns..900ns",
                 text);
     return NULL;
+}
+
+GPtrArray *exp_fit_params_parse(char *const *texts, GError **error)
+{
+    g_autoptr(GPtrArray) params =
+        g_ptr_array_new_with_free_func(exp_fit_param_free);
+
+    for (; *texts; texts++) {
+        ExpFitParam *param = exp_fit_param_parse(*texts, error);
+
+        if (!param) {
+            return NULL;
+        }
+        g_ptr_array_add(params, param);
+    }
+    return g_steal_pointer(&params);
 }
 
 void exp_fit_param_free(void *data)
@@ -333,7 +350,8 @@ bool fit_cases_init(FitCases *cases, char **files, const ExpFitOptions *options,
         middle[i] = (param->low + param->high) / 2.0;
     }
     for (char **file = files; *file; file++) {
-        FitCase *one = case_new(cases, *file, middle, error);
+        g_autofree char *path = topo_home_resolve(*file);
+        FitCase *one = case_new(cases, path, middle, error);
 
         if (!one) {
             return false;

@@ -207,11 +207,16 @@ static void plan_add(GPtrArray *plans, const ExpFabric *fabric,
     }
 }
 
-GPtrArray *exp_lend_plans(const ExpFabric *fabric,
-                          const TopoDescription *description)
+GPtrArray *exp_lend_plans_new(const TopoDescription *description,
+                              GError **error)
 {
-    GPtrArray *plans =
-        g_ptr_array_new_with_free_func((GDestroyNotify)exp_lend_plan_free);
+    g_autoptr(ExpFabric) fabric = exp_fabric_new(description, error);
+    GPtrArray *plans = NULL;
+
+    if (!fabric) {
+        return NULL;
+    }
+    plans = g_ptr_array_new_with_free_func((GDestroyNotify)exp_lend_plan_free);
 
     for (unsigned i = 0; i < description->hosts->len; i++) {
         const TopoHost *host = description->hosts->pdata[i];

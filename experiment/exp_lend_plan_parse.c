@@ -28,7 +28,7 @@ static bool parse_bars(const char *text, FabPlanTarget *target, GError **error)
 
     if (count && (!topo_units_parse(TOPO_UNIT_NONE, count, &number, NULL) ||
                   number < 1 || number > 65536)) {
-        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                     "--bars: \"%s\" is not a number of devices; write for "
                     "example 2x64MiB,32GiB",
                     count);
@@ -36,7 +36,7 @@ static bool parse_bars(const char *text, FabPlanTarget *target, GError **error)
     }
     target->count = number;
     if (g_strv_length(sizes) < 1 || g_strv_length(sizes) > FAB_BARS) {
-        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                     "--bars: a device has 1 to 6 BARs");
         return false;
     }
@@ -77,7 +77,7 @@ static bool parse_windows(const ExpLendPlanWords *words, ExpLendPlan *plan,
     }
     if (words->iommu_off) {
         if (!ram || words->dma || words->devices) {
-            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+            g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                         "--iommu-off takes --ram, and neither --dma nor "
                         "--devices: windows cover the RAM of each borrower");
             return false;
@@ -92,7 +92,7 @@ static bool parse_windows(const ExpLendPlanWords *words, ExpLendPlan *plan,
             return false;
         }
         if (!bytes) {
-            g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+            g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                         "--dma: a window has at least 1B; --devices "
                         "counts those of automatic size");
             return false;
@@ -109,18 +109,24 @@ static bool check_count(const char *option, int value, int least,
                         GError **error)
 {
     if (value < least || value > 65536) {
-        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
                     "%s is from %d to 65536", option, least);
         return false;
     }
     return true;
 }
 
-bool exp_lend_plan_parse(ExpLendPlan *plan, const ExpLendPlanWords *words,
-                         GError **error)
+static bool parse(ExpLendPlan *plan, const ExpLendPlanWords *words,
+                  GError **error)
 {
     FabPlanParams *params = &plan->params;
 
+    if (!words->window) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "name a scenario, or give the size of a window with "
+                    "--window");
+        return false;
+    }
     if (!check_count("--entries", words->entries, 1, error) ||
         !check_count("--reserved", words->reserved, 0, error) ||
         !check_count("--nodes", words->nodes, 1, error) ||
@@ -142,4 +148,14 @@ bool exp_lend_plan_parse(ExpLendPlan *plan, const ExpLendPlanWords *words,
         exp_lend_plan_add_target(plan, &target, g_strdup(words->bars[i]));
     }
     return parse_windows(words, plan, error);
+}
+
+GPtrArray *exp_lend_plans_parse(const ExpLendPlanWords *words, GError **error)
+{
+    g_autoptr(GPtrArray) plans =
+        g_ptr_array_new_with_free_func((GDestroyNotify)exp_lend_plan_free);
+
+    g_ptr_array_add(plans, exp_lend_plan_new(""));
+    return parse(plans->pdata[0], words, error) ? g_steal_pointer(&plans)
+                                                : NULL;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_lend_plan.h"
+#include "fab_size.h"
+#include "table_format.h"
 
 /* The table while the rows of one adapter are added. */
 typedef struct Rows {
@@ -106,4 +108,36 @@ bool exp_lend_plan_add_rows(const ExpLendPlan *plan, Table *table,
     rows.entry_bytes = ret_sums->entry_bytes;
     add_rows(&rows, plan, ret_sums, windows);
     return true;
+}
+
+void exp_lend_machines_append(GString *text, Table *table,
+                              const ExpLendMachine *machines, unsigned count)
+{
+    static const TableColumn columns[] = {
+        {"adapter", TABLE_TEXT, 0},
+        {"window", TABLE_TEXT, 0},
+        {"DMA window", TABLE_TEXT, 0},
+        {"note", TABLE_TEXT, 0},
+    };
+    g_autoptr(Table) shown = table_new();
+
+    table_add_columns(shown, columns, G_N_ELEMENTS(columns));
+    for (unsigned i = 0; i < count; i++) {
+        const ExpLendMachine *machine = &machines[i];
+        g_autofree char *space = fab_size_text(machine->space_bytes);
+        g_autofree char *window = fab_size_text(machine->window_bytes);
+        unsigned row = table_add_row(table);
+
+        table_set_text(table, row, EXP_LEND_PLAN_ADAPTER, machine->adapter);
+        table_set_text(table, row, EXP_LEND_PLAN_TERM, "machine_dma_window");
+        table_set_number(table, row, EXP_LEND_PLAN_BYTES,
+                         MIN(machine->window_bytes, G_MAXINT64));
+        table_set_text(table, row, EXP_LEND_PLAN_NOTE, machine->note);
+        table_add_row(shown);
+        table_set_text(shown, i, 0, machine->adapter);
+        table_set_text(shown, i, 1, space);
+        table_set_text(shown, i, 2, window);
+        table_set_text(shown, i, 3, machine->note);
+    }
+    table_format_append(text, shown);
 }

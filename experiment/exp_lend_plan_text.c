@@ -124,8 +124,8 @@ static void append_verdict(GString *text, const ExpLendPlan *plan,
     }
 }
 
-bool exp_lend_plan_append(GString *text, const ExpLendPlan *plan, Table *table,
-                          bool *ret_fits, GError **error)
+static bool append_plan(GString *text, const ExpLendPlan *plan, Table *table,
+                        bool *ret_fits, GError **error)
 {
     unsigned first = table_n_rows(table);
     FabPlan sums;
@@ -136,5 +136,23 @@ bool exp_lend_plan_append(GString *text, const ExpLendPlan *plan, Table *table,
     append_rows(text, table, plan->adapter, first);
     append_verdict(text, plan, &sums);
     *ret_fits = !sums.broken;
+    return true;
+}
+
+bool exp_lend_plans_append(GString *text, const GPtrArray *plans, Table *table,
+                           bool *ret_fit, GError **error)
+{
+    bool fits;
+
+    *ret_fit = true;
+    for (unsigned i = 0; i < plans->len; i++) {
+        if (i > 0) {
+            g_string_append_c(text, '\n');
+        }
+        if (!append_plan(text, plans->pdata[i], table, &fits, error)) {
+            return false;
+        }
+        *ret_fit = *ret_fit && fits;
+    }
     return true;
 }

@@ -101,7 +101,7 @@ static ExpValue flow_latency(const ExpSubject *subject)
             fab_replay_flow_latency(subject->flow, FAB_REPLAY_##KIND);         \
                                                                                \
         return (ExpValue){latency ? sim_histogram_count(latency) : 0,          \
-                          latency != NULL, NULL};                              \
+                          !!latency, NULL};                                    \
     }
 
 REPLAY(cpu_read, CPU_READ)
@@ -247,7 +247,7 @@ static ExpValue flow_mode(const ExpSubject *subject)
 
 static ExpValue path_mode(const ExpSubject *subject)
 {
-    bool has_ram = strstr(subject->path->text, "root+ram") != NULL;
+    bool has_ram = strstr(subject->path->text, "root+ram");
 
     return (ExpValue){0, 0, has_ram ? "RAM" : "P2P"};
 }
@@ -453,7 +453,7 @@ ATC(invalidations)
         const FabNic *nic =                                                    \
             fab_nic_of(fab_component_as_endpoint(subject->component));         \
                                                                                \
-        return (ExpValue){nic ? fab_nic_counters(nic)->FIELD : 0, nic != NULL, \
+        return (ExpValue){nic ? fab_nic_counters(nic)->FIELD : 0, !!nic,       \
                           NULL};                                               \
     }
 

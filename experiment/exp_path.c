@@ -8,6 +8,7 @@
 #include "fab_route.h"
 
 #include "table_file.h"
+#include "topo_units.h"
 
 #define PATH_FLOW 1
 
@@ -481,4 +482,46 @@ void exp_path_free(ExpPath *path)
         g_free(path->text);
         g_free(path);
     }
+}
+
+static bool parse_target(const TopoDescription *description, const char *text,
+                         TopoTarget *ret_target, GError **error)
+{
+    return !text || topo_find_target(description, text, ret_target, error);
+}
+
+static bool refuse(const char *text, GError **error)
+{
+    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, text);
+    return false;
+}
+
+bool exp_path_request_parse(const TopoDescription *description,
+                            const ExpPathWords *words,
+                            ExpPathRequest *ret_request, GError **error)
+{
+    ExpPathRequest request = {.is_read = words->is_read};
+    int64_t size = 4;
+
+    if (words->size &&
+        !topo_units_parse(TOPO_UNIT_BYTES, words->size, &size, error)) {
+        return false;
+    }
+    if (size < 1 || size > 4096) {
+        return refuse("--size is from 1B to 4096B", error);
+    }
+    if (words->via && words->is_read) {
+        return refuse("--via writes, then reads: leave --read out", error);
+    }
+    request.size_bytes = (uint32_t)size;
+    if (!parse_target(description, words->from, &request.from, error) ||
+        !parse_target(description, words->to, &request.to, error) ||
+        !parse_target(description, words->via, &request.via, error)) {
+        return false;
+    }
+    if (words->via && request.via.kind != TOPO_TARGET_RAM) {
+        return refuse("--via takes HOST.ram", error);
+    }
+    *ret_request = request;
+    return true;
 }

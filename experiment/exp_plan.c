@@ -356,7 +356,7 @@ static void plan_resume(Plan *plan, ExpCost *cost)
 {
     for (unsigned i = 0; plan->journal && i < plan->n_runs; i++) {
         plan->results[i] = exp_journal_take(plan->journal, number_of(plan, i));
-        cost->resumed += plan->results[i] != NULL;
+        cost->resumed += !!plan->results[i];
     }
     plan->done = cost->resumed;
 }
@@ -458,11 +458,11 @@ Table *exp_plan_run(const TopoDescription *description,
 {
     g_auto(Plan) plan = {
         .description = description,
-        .keep_going = options->failed != NULL,
+        .keep_going = options->failed,
         .journal = options->journal,
-        .again = {.latencies = options->latencies != NULL},
-        .asked = {.explain = options->explained != NULL,
-                  .latencies = options->latencies != NULL,
+        .again = {.latencies = options->latencies},
+        .asked = {.explain = options->explained,
+                  .latencies = options->latencies,
                   .trace_records = options->trace ? options->trace_records : 0},
     };
     gint64 begin = g_get_monotonic_time();
@@ -539,4 +539,18 @@ Table *exp_plan_outline(const TopoDescription *description,
         exp_point_free(outline);
     }
     return table;
+}
+
+Table *exp_plan_outline_whole(const TopoDescription *description,
+                              TopoErrors *errors)
+{
+    const TopoPlace file = {description->file, 0, 0};
+    const ExpPlanOptions options = {0};
+    g_autoptr(GError) error = NULL;
+    Table *outline = exp_plan_outline(description, &options, &error);
+
+    if (!outline && topo_errors_count(errors) == 0) {
+        topo_errors_add(errors, file, "%s", error->message);
+    }
+    return outline;
 }

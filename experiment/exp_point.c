@@ -157,12 +157,14 @@ void exp_point_check_columns(const TopoDescription *description,
 {
     for (unsigned i = 0; i < description->columns->len; i++) {
         const TopoColumn *column = description->columns->pdata[i];
-        ExpScope scope = column_scope(description, column);
         const ExpMetric *metric;
+        ExpScope scope;
 
+        /* A source with an error, which was reported, has no names. */
         if (!is_metric(column) || !column->metric) {
             continue;
         }
+        scope = column_scope(description, column);
         if (!scope && description->sound < (column->source == TOPO_SOURCE_FLOW
                                                 ? TOPO_SOUND_WORKLOAD
                                                 : TOPO_SOUND_HARDWARE)) {

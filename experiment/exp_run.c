@@ -9,6 +9,15 @@
 #include "table_file.h"
 #include "topo_suggest.h"
 
+#define THREADS_MOST 1024
+#define TRACE_MOST   1000000 /* most records of one point */
+
+static bool refuse(const char *text, GError **error)
+{
+    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, text);
+    return false;
+}
+
 /* Returns DIR/NAME, with a suffix if the results are only a part. */
 static char *make_prefix(const TopoDescription *description,
                          const ExpRunOptions *options)
@@ -50,22 +59,47 @@ void exp_run_free(ExpRun *run)
     g_free(run);
 }
 
-bool exp_run_wants_more(const ExpRunOptions *options)
+/* True if a run is asked for more than its results. It keeps no journal then,
+ * because only results are in it. */
+static bool wants_more(const ExpRunOptions *options)
 {
     return options->explain || options->latencies ||
            options->plan.trace_records > 0;
 }
 
-char *exp_run_kept(const ExpRun *run)
+unsigned exp_run_n_failed(const ExpRun *run)
 {
+    return run->failed ? run->failed->len : 0;
+}
+
+void exp_run_tell_kept(const ExpRun *run)
+{
+    const ExpPlanOptions *plan = &run->options.plan;
     unsigned count = run->journal ? exp_journal_count(run->journal) : 0;
 
-    return count == 0
-               ? NULL
-               : g_strdup_printf("%u finished point%s kept in %s; go on with "
-                                 "--resume",
-                                 count, count == 1 ? " is" : "s are",
-                                 run->journal_path);
+    if (count > 0) {
+        g_autofree char *text = g_strdup_printf(
+            "%u finished point%s kept in %s; go on with --resume", count,
+            count == 1 ? " is" : "s are", run->journal_path);
+
+        plan->note(plan->data, text);
+    }
+}
+
+void exp_run_tell_failed(const ExpRun *run)
+{
+    const ExpPlanOptions *plan = &run->options.plan;
+    unsigned n_failed = exp_run_n_failed(run);
+    g_autofree char *text =
+        g_strdup_printf("%u of %u points failed; the others are in %s.csv",
+                        n_failed, n_failed + run->cost.points, run->prefix);
+
+    for (unsigned i = 0; i < n_failed; i++) {
+        plan->note(plan->data, run->failed->pdata[i]);
+    }
+    if (n_failed > 0) {
+        plan->note(plan->data, text);
+    }
 }
 
 void exp_run_halt(ExpRun *run)
@@ -81,7 +115,7 @@ static bool open_journal(ExpRun *run, GError **error)
 {
     const ExpRunOptions *options = &run->options;
 
-    if (exp_run_wants_more(options)) {
+    if (wants_more(options)) {
         return true;
     }
     run->journal_path = g_strconcat(run->prefix, ".journal", NULL);
@@ -135,11 +169,6 @@ bool exp_run_simulate(ExpRun *run, GError **error)
     plan.journal = run->journal;
     run->table = exp_plan_run(run->description, &plan, &run->cost, error);
     return run->table && exp_run_write(run, run->table, ".csv", error);
-}
-
-unsigned exp_run_n_failed(const ExpRun *run)
-{
-    return run->failed ? run->failed->len : 0;
 }
 
 bool exp_run_finish(ExpRun *run, GError **error)
@@ -229,20 +258,95 @@ bool exp_run_check(const GPtrArray *descriptions, const GPtrArray *limits,
            check_limits(descriptions, limits, error);
 }
 
-bool exp_run_parse_shard(const char *text, unsigned *ret_shard,
-                         unsigned *ret_count)
+/* Parses "I/N". */
+static bool parse_shard(const char *text, ExpPlanOptions *plan, GError **error)
 {
-    g_auto(GStrv) parts = NULL;
+    g_auto(GStrv) parts = g_strsplit(text, "/", 2);
     guint64 number, count;
 
-    parts = g_strsplit(text, "/", 2);
     if (g_strv_length(parts) != 2 ||
         !g_ascii_string_to_unsigned(parts[1], 10, 1, TOPO_PLAN_MAX, &count,
                                     NULL) ||
         !g_ascii_string_to_unsigned(parts[0], 10, 1, count, &number, NULL)) {
+        return refuse("--shard takes I/N, such as 2/5, with I from 1 to N",
+                      error);
+    }
+    plan->shard = (unsigned)number - 1;
+    plan->n_shards = (unsigned)count;
+    return true;
+}
+
+static bool parse_limits(char *const *texts, GPtrArray *limits, GError **error)
+{
+    for (; texts && *texts; texts++) {
+        ExpLimit *limit = exp_limit_parse(*texts, error);
+
+        if (!limit) {
+            return false;
+        }
+        g_ptr_array_add(limits, limit);
+    }
+    return true;
+}
+
+bool exp_run_parse(const ExpRunWords *words, ExpRunOptions *ret_options,
+                   GError **error)
+{
+    GPtrArray *limits = g_ptr_array_new_with_free_func(exp_limit_free);
+
+    *ret_options = (ExpRunOptions){
+        .folder = words->folder ? words->folder : "results",
+        .limits = limits,
+        .plan = {.threads = (unsigned)words->threads,
+                 .limits = limits,
+                 .point = words->point,
+                 .trace_records = (unsigned)words->trace_records},
+        .explain = words->explain,
+        .latencies = words->latencies,
+        .keep_going = words->keep_going,
+        .resume = words->resume};
+    if (words->threads < 1 || words->threads > THREADS_MOST) {
+        return refuse("-j takes a number from 1 to " G_STRINGIFY(THREADS_MOST),
+                      error);
+    }
+    if (words->trace_records < 0 || words->trace_records > TRACE_MOST) {
+        return refuse("--trace takes a number up to " G_STRINGIFY(TRACE_MOST),
+                      error);
+    }
+    if (words->shard && !parse_shard(words->shard, &ret_options->plan, error)) {
         return false;
     }
-    *ret_shard = (unsigned)number - 1;
-    *ret_count = (unsigned)count;
-    return true;
+    if ((words->resume || words->shard) && wants_more(ret_options)) {
+        return refuse("--explain, --latencies and --trace need all points in "
+                      "one run; leave out --resume and --shard",
+                      error);
+    }
+    return parse_limits(words->limits, limits, error);
+}
+
+void exp_run_options_clear(ExpRunOptions *options)
+{
+    g_clear_pointer(&options->limits, g_ptr_array_unref);
+}
+
+char *exp_progress_text(ExpProgress *progress, int64_t now_us, unsigned done,
+                        unsigned count)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    g_string_append_printf(text, "%s: %u of %u %s", progress->name, done, count,
+                           progress->unit);
+    if (progress->begin_us == 0) {
+        progress->begin_us = now_us;
+        progress->first = done;
+    } else if (done > progress->first) {
+        int64_t left = (now_us - progress->begin_us) /
+                       (done - progress->first) * (count - done) /
+                       G_USEC_PER_SEC;
+
+        g_string_append_printf(text, ", %" G_GINT64_FORMAT ":%02d:%02d left ",
+                               left / 3600, (int)(left / 60 % 60),
+                               (int)(left % 60));
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
 }

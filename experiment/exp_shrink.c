@@ -71,7 +71,7 @@ static GArray *remove_faults(Shrink *shrink, GArray *schedule)
 
     while (schedule->len >= 2) {
         GArray *part = try_parts(shrink, schedule, parts, true);
-        bool is_subset = part != NULL;
+        bool is_subset = part;
 
         if (!part) {
             part = try_parts(shrink, schedule, parts, false);

@@ -381,6 +381,23 @@ static bool add_all(Timeline *self, GError **error)
     return true;
 }
 
+bool exp_timeline_check(const ExpTimelineFile *options, char *const *traces,
+                        GError **error)
+{
+    const char *text = NULL;
+
+    if (!options->path && (options->model || options->ftraces)) {
+        text = "--model and --ftrace need --timeline";
+    } else if (options->path && traces[1]) {
+        text = "--timeline takes one FILE";
+    }
+    if (text) {
+        g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                            text);
+    }
+    return !text;
+}
+
 bool exp_timeline_write(const ExpTimelineFile *options, GError **error)
 {
     Timeline self = {.options = options};

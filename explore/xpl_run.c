@@ -429,7 +429,7 @@ static bool judge_console(Run *run, const char *path, const char *host)
         reason = g_strdup_printf("%s: %s", host, report);
         judge(run, XPL_FAIL, XPL_KERNEL, reason);
     }
-    return report != NULL;
+    return report;
 }
 
 static void keep_console(Run *run, const TopoHost *host)
@@ -625,7 +625,7 @@ static bool write_schedule(Run *run, const char *path, const char *comment,
     if (!description) {
         judge(run, XPL_ERROR, XPL_NO_CAUSE, "the schedule has errors");
     }
-    return description != NULL;
+    return description;
 }
 
 void xpl_run(XplExplore *explore, const GArray *schedule, const char *name,

@@ -51,8 +51,6 @@ static void session_clear(Session *session)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Session, session_clear)
 
-G_DEFINE_QUARK(xpl-option-error-quark, xpl_option_error);
-
 static bool refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* An option is wrong. Returns false. */
@@ -62,7 +60,8 @@ static bool refuse(GError **error, const char *format, ...)
 
     va_start(args, format);
     if (error) {
-        *error = g_error_new_valist(XPL_OPTION_ERROR, 0, format, args);
+        *error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                                    format, args);
     }
     va_end(args);
     return false;
@@ -315,7 +314,7 @@ static bool has_failure(const Session *session)
         img_tell(&session->explore.notes, "farside %s: %s",
                  session->explore.verb, session->explore.failure);
     }
-    return session->explore.failure != NULL;
+    return session->explore.failure;
 }
 
 static void shrink_one(void *owner)

@@ -20,14 +20,11 @@ typedef struct XplTeller {
     ImgNotes notes;   /* errors and warnings */
 } XplTeller;
 
-#define XPL_OPTION_ERROR (xpl_option_error_quark())
-GQuark xpl_option_error_quark(void);
-
 /*
  * Explores the schedules of faults of the description in @file. Returns an exit
  * status: 0 none failed, 1 some failed or could not be run, 2 bad input, 128
  * plus a signal by which the user has ended it; @teller has the reasons. Sets
- * @error only if an option is wrong (XPL_OPTION_ERROR), or the exploration
+ * @error only if an option is wrong (G_OPTION_ERROR), or the exploration
  * cannot begin. To be called while this process has a single thread. Blocks
  * SIGINT, SIGTERM and SIGHUP.
  */

@@ -53,5 +53,5 @@ bool clu_accel_has_kvm(const char **ret_reason)
     if (kvm >= 0) {
         close(kvm);
     }
-    return *ret_reason == NULL;
+    return !*ret_reason;
 }

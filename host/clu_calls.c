@@ -75,6 +75,44 @@ int clu_calls_bring_up(CluClient *client, const CluClientMode *mode,
                        : status;
 }
 
+int clu_calls_replay(CluClient *client, GString *text, GError **error)
+{
+    static const char *const requests[][2] = {{"replay"}, {"status"}};
+    CluClientMode mode = no_input;
+    int status = 0;
+
+    mode.has_text_errors = true;
+    mode.output = text;
+    for (unsigned i = 0; i < G_N_ELEMENTS(requests) && status == 0; i++) {
+        status = clu_client_run(client, requests[i], &mode, error);
+    }
+    return status;
+}
+
+void clu_calls_leave(CluClient *client, const char *dir)
+{
+    clu_client_free(client);
+    clu_dir_wait_gone(dir, CLU_CALLS_GONE_MS);
+}
+
+int clu_calls_release(CluClient *client, const char *dir, int status,
+                      GError **error)
+{
+    static const char *const release[] = {"release", NULL};
+    CluClientMode mode = no_input;
+
+    mode.has_text_errors = true;
+    if (status == 0) {
+        status = clu_client_run(client, release, &mode, error);
+    }
+    if (status == 0) {
+        clu_client_free(client);
+    } else {
+        clu_calls_leave(client, dir);
+    }
+    return status;
+}
+
 int clu_calls_down(CluClient *client, const char *dir, GError **error)
 {
     static const char *const words[] = {"down", NULL};

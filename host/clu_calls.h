@@ -28,6 +28,26 @@ int clu_calls_bring_up(CluClient *client, const CluClientMode *mode,
                        unsigned timeout_s, GString *text, GError **error);
 
 /*
+ * Replays the log of a cluster that was started for it, and fills in its status
+ * at the end, as JSON, in @text. Returns an exit status as above.
+ */
+int clu_calls_replay(CluClient *client, GString *text, GError **error);
+
+/*
+ * Frees @client, which owns the cluster whose directory is @dir. If @status is
+ * 0, the cluster goes on; else, or if it cannot be released, it ends: returns
+ * when its processes have. Returns @status, or that of the release.
+ */
+int clu_calls_release(CluClient *client, const char *dir, int status,
+                      GError **error);
+
+/*
+ * Frees @client, which owns the cluster whose directory is @dir, and returns
+ * when its processes have ended.
+ */
+void clu_calls_leave(CluClient *client, const char *dir);
+
+/*
  * Ends the cluster whose directory is @dir, even if its processes were stopped,
  * and frees @client. Returns when all of them have ended, after ten seconds at
  * most. Returns an exit status.

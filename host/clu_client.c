@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -514,6 +515,36 @@ static bool is_whole(const CluClientMode *mode)
 const char *clu_client_exec(const CluClientMode *mode)
 {
     return is_whole(mode) ? "exec-whole" : "exec";
+}
+
+/* Adds the words before a command that give it a terminal as large as ours. */
+static void add_terminal(GPtrArray *words)
+{
+    const char *term = g_getenv("TERM");
+    struct winsize size = {0};
+
+    ioctl(STDIN_FILENO, TIOCGWINSZ, &size);
+    g_ptr_array_add(words, g_strdup("/sbin/pty"));
+    g_ptr_array_add(words, g_strdup_printf("%u", size.ws_row));
+    g_ptr_array_add(words, g_strdup_printf("%u", size.ws_col));
+    g_ptr_array_add(words, g_strdup(term && *term ? term : "linux"));
+}
+
+GPtrArray *clu_client_command(const CluClientMode *mode, const char *host,
+                              bool has_terminal, char *const *command)
+{
+    GPtrArray *words = g_ptr_array_new_with_free_func(g_free);
+
+    g_ptr_array_add(words, g_strdup(clu_client_exec(mode)));
+    g_ptr_array_add(words, g_strdup(host));
+    if (has_terminal) {
+        add_terminal(words);
+    }
+    for (; *command; command++) {
+        g_ptr_array_add(words, g_strdup(*command));
+    }
+    g_ptr_array_add(words, NULL);
+    return words;
 }
 
 int clu_client_run(CluClient *client, const char *const *words,

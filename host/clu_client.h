@@ -86,6 +86,14 @@ int clu_client_run(CluClient *client, const char *const *words,
  * has ended, and "exec" otherwise. */
 const char *clu_client_exec(const CluClientMode *mode);
 
+/* Returns the words of the request to run @command (ended by NULL) on @host
+ * with the input of @mode, an array of char * that ends with NULL, to be freed.
+ * With
+ * @has_terminal the command gets a terminal of the kind and size that standard
+ * input is. */
+GPtrArray *clu_client_command(const CluClientMode *mode, const char *host,
+                              bool has_terminal, char *const *command);
+
 /* Waits until the supervisor ends or one of these signals comes. Returns the
  * signal, or 0. */
 int clu_client_wait(CluClient *client);

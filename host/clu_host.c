@@ -589,7 +589,7 @@ void clu_host_kill(CluHost *host, const char *cause)
 
 bool clu_host_has_process(const CluHost *host)
 {
-    return host->process != NULL;
+    return host->process;
 }
 
 /* Opens an unnamed file of that size, which disappears when it is closed. */

@@ -158,7 +158,7 @@ static bool read_image(const char *file, int fd, char **ret_backing,
                       "cannot be logged; run `qemu-img convert`");
     }
     *ret_backing = find_backing(file, fd, &header, error);
-    return *ret_backing != NULL;
+    return *ret_backing;
 }
 
 GPtrArray *clu_image_files(const char *file, GError **error)

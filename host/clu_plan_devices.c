@@ -209,7 +209,7 @@ void clu_plan_add_endpoint(CluPlan *plan, CluPlanHost *host,
     }
     clu_plan_check_options(vm, errors);
     device = clu_plan_add_device(host, topo, vm->device);
-    if (is_ivshmem(vm->device) != (vm->region != NULL)) {
+    if (is_ivshmem(vm->device) != !!vm->region) {
         topo_errors_add(
             errors, vm->region ? vm->region_place : vm->device_place,
             vm->region ? "%s: '%s' has no region; only ivshmem-plain and "

@@ -122,7 +122,7 @@ void clu_plan_add_adapter(CluPlan *plan, CluPlanHost *host,
         clu_plan_check_options(vm, errors);
     }
     for (port = 0; port < topo->links->len; port++) {
-        n_cables += topo->links->pdata[port] != NULL;
+        n_cables += !!topo->links->pdata[port];
     }
     for (port = 0; port < topo->links->len; port++) {
         if (topo->links->pdata[port]) {

@@ -101,7 +101,7 @@ static bool listen_at(Supervisor *supervisor, GError **error)
     supervisor->listener =
         clu_listener_new(supervisor->context, control, SOCK_STREAM, on_accepted,
                          supervisor, error);
-    return supervisor->listener != NULL;
+    return supervisor->listener;
 }
 
 static bool write_file(const Supervisor *supervisor, const char *description,

@@ -195,7 +195,7 @@ static void on_end(Reader *reader)
     } else if (!watch->restart) {
         watch->restart = watch->pace->ops->question_timer(
             watch->pace, watch->context, RESTART_MS, on_restart, watch);
-        watch->is_due = watch->restart == NULL;
+        watch->is_due = !watch->restart;
     }
 }
 
@@ -285,7 +285,7 @@ static void start_map(CluWatch *watch)
 {
     GString *words;
 
-    watch->is_map_stale = watch->map.session != NULL;
+    watch->is_map_stale = watch->map.session;
     if (watch->is_map_stale) {
         return;
     }

@@ -39,7 +39,7 @@ static bool add_hash(CluTimedScript *head, const char *name, const char *file,
     if (hash) {
         clu_timed_script_add(head, name, hash);
     }
-    return hash != NULL;
+    return hash;
 }
 
 /* The object that the loader @plugin loads lies beside it. */
@@ -157,7 +157,7 @@ bool img_hash(const CluPlan *plan, const ImgNotes *notes, ImgHashes *ret_hashes,
     g_autofree char *programs = NULL;
     g_autofree char *timed = NULL;
     ImgFiles *files = img_find(plan, notes, errors, error);
-    bool is_good = files != NULL;
+    bool is_good = files;
 
     for (unsigned i = 0; is_good && i < plan->hosts->len; i++) {
         is_good = add_file(kernels, known, files[i].kernel, error) &&
@@ -170,7 +170,7 @@ bool img_hash(const CluPlan *plan, const ImgNotes *notes, ImgHashes *ret_hashes,
             &(CluPaths){.qemu = files[0].qemu, .plugin = files[0].plugin},
             timed, error);
     }
-    is_good = programs != NULL;
+    is_good = programs;
     if (is_good) {
         ret_hashes->programs = g_steal_pointer(&programs);
         ret_hashes->kernels = g_strdup(g_checksum_get_string(kernels));

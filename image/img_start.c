@@ -164,7 +164,7 @@ CluClient *img_start(const CluPlan *plan, const char *name,
     ImgFiles *files;
     int fd = -1;
 
-    if (!choose_accel(plan, start->timed != NULL, is_kvm, errors) ||
+    if (!choose_accel(plan, start->timed, is_kvm, errors) ||
         !check_paths(plan, path, error)) {
         return NULL;
     }

@@ -191,7 +191,7 @@ static void append_reasons(const InvImporter *importer, GString *out)
     for (unsigned i = 0; i < n; i++) {
         const char *reason = importer->places[i].reason;
         unsigned count = 0;
-        bool is_new = reason != NULL;
+        bool is_new = reason;
 
         for (unsigned j = 0; j < n && reason; j++) {
             is_new &= j >= i || importer->places[j].reason != reason;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "inv_names_priv.h"
+#include "topo_suggest.h"
 
 G_DEFINE_QUARK(inv-error-quark, inv_error);
 
@@ -250,22 +251,25 @@ Inventory *inv_from_description(const TopoDescription *description,
     return good ? g_steal_pointer(&inventory) : NULL;
 }
 
-char **inv_keep_host(Inventory *inventory, const char *name)
+bool inv_keep_host(Inventory *inventory, const char *name, GError **error)
 {
-    g_auto(GStrv) names = g_new0(char *, inventory->hosts->len + 1);
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    InvHost *kept = NULL;
+    unsigned index;
 
     for (unsigned i = 0; i < inventory->hosts->len; i++) {
-        const InvHost *host = inventory->hosts->pdata[i];
+        InvHost *host = inventory->hosts->pdata[i];
 
-        names[i] = g_strdup(host->name);
+        g_ptr_array_add(names, host->name);
+        kept = strcmp(host->name, name) == 0 ? host : kept;
     }
-    if (!inv_find_host(inventory, name)) {
-        return g_steal_pointer(&names);
+    if (!kept) {
+        topo_no_such_host(name, names, error);
+        return false;
     }
-    for (unsigned i = inventory->hosts->len; i > 0; i--) {
-        if (strcmp(names[i - 1], name) != 0) {
-            g_ptr_array_remove_index(inventory->hosts, i - 1);
-        }
-    }
-    return NULL;
+    g_ptr_array_find(inventory->hosts, kept, &index);
+    g_ptr_array_remove_range(inventory->hosts, index + 1,
+                             inventory->hosts->len - index - 1);
+    g_ptr_array_remove_range(inventory->hosts, 0, index);
+    return true;
 }

@@ -212,8 +212,8 @@ static void read_region(InvFunction *function, const char *line)
                           : *unit == 'G' ? 30
                           : *unit == 'T' ? 40
                                          : 0;
-    region.is_64bit = strstr(line, "(64-bit") != NULL;
-    region.is_prefetchable = strstr(line, " prefetchable)") != NULL;
+    region.is_64bit = strstr(line, "(64-bit");
+    region.is_prefetchable = strstr(line, " prefetchable)");
     function->regions[function->n_regions++] = region;
 }
 

@@ -111,7 +111,7 @@ static bool is_head(char **words)
     Way way;
 
     return words[0] && is_numbered(words[0], "GPU") && words[1] &&
-           !read_way(words[1], &way) && strchr(words[1], ':') == NULL;
+           !read_way(words[1], &way) && !strchr(words[1], ':');
 }
 
 bool inv_is_matrix(const char *text)
@@ -399,7 +399,7 @@ static InvFunction *add(InvMachine *machine, const char *prefix,
     InvFunction *function = inv_machine_add(machine, address);
 
     function->label = g_strdup_printf("%s%u", prefix, number);
-    function->pub.has_above = above != NULL;
+    function->pub.has_above = above;
     if (above) {
         function->pub.above = *above;
     }

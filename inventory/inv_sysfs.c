@@ -248,7 +248,9 @@ bool inv_add_sysfs(Inventory *inventory, const char *name, const char *dir,
 {
     g_autofree char *folder =
         g_build_filename(dir, "bus", "pci", "devices", NULL);
-    g_autoptr(InvIds) ids = inv_ids_new(ids_path, error);
+    bool has_ids = ids_path || g_file_test(INV_IDS, G_FILE_TEST_EXISTS);
+    g_autoptr(InvIds) ids =
+        inv_ids_new(has_ids && !ids_path ? INV_IDS : ids_path, error);
     GDir *names;
     const char *entry;
     InvHost *host;
@@ -279,4 +281,17 @@ bool inv_add_sysfs(Inventory *inventory, const char *name, const char *dir,
     g_dir_close(names);
     inv_host_sort(host);
     return good;
+}
+
+Inventory *inv_from_sysfs(const char *dir, const char *name, const char *ids,
+                          GError **error)
+{
+    g_autoptr(Inventory) inventory = inv_new();
+
+    if (!name) {
+        name = strcmp(dir, "/sys") == 0 ? g_get_host_name() : dir;
+    }
+    return inv_add_sysfs(inventory, name, dir, ids, error)
+               ? g_steal_pointer(&inventory)
+               : NULL;
 }

@@ -90,16 +90,15 @@ static bool join_rows(RepCompareWork *work, GError **error)
     g_autoptr(GHashTable) baseline =
         rep_compare_index_rows(work->baseline, result->keys, &twice);
     g_autoptr(GHashTable) fresh =
-        baseline != NULL
-            ? rep_compare_index_rows(work->fresh, result->keys, &twice)
-            : NULL;
+        baseline ? rep_compare_index_rows(work->fresh, result->keys, &twice)
+                 : NULL;
     unsigned row;
 
-    if (fresh == NULL) {
+    if (!fresh) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "%s: two rows of the %s file have the key \"%s\"; name "
                     "more columns of the key",
-                    result->name, baseline == NULL ? "baseline" : "new", twice);
+                    result->name, !baseline ? "baseline" : "new", twice);
         return false;
     }
     for (row = 0; row < table_n_rows(work->baseline); row++) {

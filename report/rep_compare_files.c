@@ -67,7 +67,7 @@ static bool compare_tables(Compare *compare, const Table *baseline,
         rep_compare(baseline, fresh, &compare->how->options, name, error);
     unsigned i;
 
-    if (comparison == NULL) {
+    if (!comparison) {
         return false;
     }
     g_ptr_array_add(compare->comparisons, comparison);
@@ -83,7 +83,7 @@ static bool compare_tables(Compare *compare, const Table *baseline,
                                compare->how->markdown ? "#### " : "", name);
         append_comparison(compare, comparison);
     }
-    return plot == NULL ||
+    return !plot ||
            rep_comparison_plot(comparison, baseline, fresh, plot, error);
 }
 
@@ -92,11 +92,9 @@ static bool compare_files(Compare *compare, const char *baseline_path,
                           const char *plot, GError **error)
 {
     g_autoptr(Table) baseline = table_read(baseline_path, error);
-    g_autoptr(Table) fresh =
-        baseline != NULL ? table_read(fresh_path, error) : NULL;
+    g_autoptr(Table) fresh = baseline ? table_read(fresh_path, error) : NULL;
 
-    return fresh != NULL &&
-           compare_tables(compare, baseline, fresh, name, plot, error);
+    return fresh && compare_tables(compare, baseline, fresh, name, plot, error);
 }
 
 /* Compares a file that the other side does not have: every point is missing. */
@@ -107,7 +105,7 @@ static bool compare_with_nothing(Compare *compare, const char *path,
     g_autoptr(Table) fresh = table_new();
     unsigned i;
 
-    if (baseline == NULL) {
+    if (!baseline) {
         return false;
     }
     for (i = 0; i < table_n_columns(baseline); i++) {
@@ -131,13 +129,13 @@ static GPtrArray *list_files(const char *path, GError **error)
     GPtrArray *names;
     const char *name;
 
-    if (folder == NULL) {
+    if (!folder) {
         g_set_error_literal(error, TABLE_ERROR, TABLE_ERROR_FILE,
                             cause->message);
         return NULL;
     }
     names = g_ptr_array_new_with_free_func(g_free);
-    while ((name = g_dir_read_name(folder)) != NULL) {
+    while ((name = g_dir_read_name(folder))) {
         if (g_str_has_suffix(name, ".csv")) {
             g_ptr_array_add(names, g_strdup(name));
         }
@@ -164,10 +162,10 @@ static bool compare_folders(Compare *compare, const char *baseline_path,
 {
     g_autoptr(GPtrArray) baseline = list_files(baseline_path, error);
     g_autoptr(GPtrArray) fresh =
-        baseline != NULL ? list_files(fresh_path, error) : NULL;
+        baseline ? list_files(fresh_path, error) : NULL;
     unsigned i;
 
-    if (fresh == NULL) {
+    if (!fresh) {
         return false;
     }
     if (baseline->len == 0) {
@@ -182,7 +180,7 @@ static bool compare_folders(Compare *compare, const char *baseline_path,
         g_autofree char *shown = g_filename_display_name(name);
         g_autofree char *plot = NULL;
 
-        if (compare->how->plot != NULL) {
+        if (compare->how->plot) {
             plot = g_strdup_printf("%s-%.*s", compare->how->plot,
                                    (int)(strlen(name) - strlen(".csv")), name);
         }
@@ -246,7 +244,7 @@ static bool check_tolerances(const Compare *compare, GError **error)
         const RepTolerance *tolerance =
             compare->how->options.tolerances->pdata[i];
 
-        if (tolerance->column != NULL &&
+        if (tolerance->column &&
             !g_hash_table_contains(compare->columns, tolerance->column)) {
             g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                         "--tolerance %s: there is no such column",
@@ -296,7 +294,7 @@ static bool compare_paths(Compare *compare, const char *baseline,
     if (is_folder || compare->how->only_failures || compare->how->markdown) {
         append_total(compare);
     }
-    if (compare->how->junit != NULL) {
+    if (compare->how->junit) {
         g_autofree char *xml = rep_junit_print(compare->comparisons);
 
         return table_file_write(compare->how->junit, xml, strlen(xml), error);
@@ -317,6 +315,11 @@ bool rep_compare_files(const RepCompareFiles *how, const char *baseline,
                        .comparisons = comparisons,
                        .columns = columns};
 
+    if (how->n_worst < 0) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "--worst %d: it is a number of points", how->n_worst);
+        return false;
+    }
     if (!compare_paths(&compare, baseline, fresh, error)) {
         return false;
     }

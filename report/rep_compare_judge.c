@@ -18,12 +18,12 @@ bool rep_compare_read_tolerances(RepCompareWork *work, GError **error)
         }
         tolerance =
             rep_tolerance_parse(table_head_value(work->baseline, i), error);
-        if (tolerance == NULL) {
+        if (!tolerance) {
             g_prefix_error(error, "%s: ", work->result->name);
             return false;
         }
         g_ptr_array_add(work->head_tolerances, tolerance);
-        if (tolerance->column != NULL &&
+        if (tolerance->column &&
             !table_find_column(work->baseline, tolerance->column, NULL)) {
             g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                         "%s: a tolerance for \"%s\", but there is no such "
@@ -50,7 +50,7 @@ static bool meets_any(const GPtrArray *list, const char *column,
     unsigned i;
 
     *ret_found = false;
-    for (i = 0; list != NULL && i < list->len; i++) {
+    for (i = 0; list && i < list->len; i++) {
         const RepTolerance *tolerance = list->pdata[i];
 
         if (g_strcmp0(tolerance->column, column) == 0) {

@@ -21,7 +21,7 @@ char *rep_compare_join_key(const Table *table, unsigned row,
     GString *joined = g_string_new(NULL);
     unsigned i;
 
-    for (i = 0; i < names->len && names->pdata[i] != NULL; i++) {
+    for (i = 0; i < names->len && names->pdata[i]; i++) {
         g_autofree char *cell =
             rep_compare_dup_key(table, row, names->pdata[i]);
 
@@ -82,7 +82,7 @@ static void choose_keys(const Table *table, GPtrArray *keys)
         g_autoptr(GHashTable) rows =
             rep_compare_index_rows(table, keys, &twice);
 
-        if (rows != NULL) {
+        if (rows) {
             break;
         }
         g_ptr_array_add(keys, g_strdup(table_column_name(table, i)));
@@ -103,13 +103,13 @@ static bool set_keys(RepCompareWork *work, const char *const *given,
     const char *head = table_find_head(work->baseline, "key");
     unsigned i;
 
-    if (given == NULL && head == NULL) {
+    if (!given && !head) {
         choose_keys(work->baseline, keys);
     } else {
-        g_auto(GStrv) named = given != NULL ? g_strdupv((char **)given)
-                                            : g_strsplit(head, ",", -1);
+        g_auto(GStrv) named =
+            given ? g_strdupv((char **)given) : g_strsplit(head, ",", -1);
 
-        for (i = 0; named[i] != NULL; i++) {
+        for (i = 0; named[i]; i++) {
             g_strstrip(named[i]);
             if (*named[i] != '\0' && !is_in(keys, named[i])) {
                 g_ptr_array_add(keys, g_strdup(named[i]));
@@ -156,13 +156,13 @@ static bool set_x(RepCompareWork *work, const char *given, GError **error)
     RepComparison *result = work->result;
     unsigned i;
 
-    if (given != NULL && !is_in(result->keys, given)) {
+    if (given && !is_in(result->keys, given)) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "%s: the x column \"%s\" is not part of the key",
                     result->name, given);
         return false;
     }
-    if (given == NULL) {
+    if (!given) {
         given = result->keys->pdata[0];
         for (i = 0; i < result->keys->len; i++) {
             if (is_number_column(work->baseline, result->keys->pdata[i])) {

@@ -36,7 +36,7 @@ RepComparison *rep_comparison_new(const char *name)
 
 void rep_comparison_free(RepComparison *comparison)
 {
-    if (comparison == NULL) {
+    if (!comparison) {
         return;
     }
     g_free(comparison->name);

@@ -67,7 +67,7 @@ static void add_curve_row(Table *table, const RepCurve *curve, const char *name,
     set_mpct(table, row, 4, curve, curve->errors.bias_mpct);
     set_mpct(table, row, 5, curve, curve->errors.max_mpct);
     table_set_text(table, row, 6,
-                   curve->errors.max_x != NULL ? curve->errors.max_x : "");
+                   curve->errors.max_x ? curve->errors.max_x : "");
     table_set_number(table, row, 7, curve->n_outside);
     table_set_number(table, row, 8, curve->n_missing);
     table_set_number(table, row, 9, curve->n_extra);
@@ -257,7 +257,7 @@ static bool plot_delta(const RepComparison *comparison, const char *column,
         .curves = curves,
     };
 
-    if (deltas == NULL || table_n_rows(deltas) == 0) {
+    if (!deltas || table_n_rows(deltas) == 0) {
         return true; /* no point is in both, or the baseline has only zeros */
     }
     plot.kind = has_numbers(deltas, "x") ? REP_PLOT_LINES : REP_PLOT_BARS;
@@ -285,15 +285,14 @@ bool rep_comparison_plot(const RepComparison *comparison, const Table *baseline,
     };
     unsigned i;
 
-    if (curves[0] != NULL && curves[1] != NULL &&
-        is_panel(baseline, curves[0])) {
+    if (curves[0] && curves[1] && is_panel(baseline, curves[0])) {
         plot.panel_column = curves[0];
         plot.curves = curves + 1;
     }
-    for (i = 0; values[i] != NULL; i++) {
+    for (i = 0; values[i]; i++) {
         g_autofree char *path =
-            values[1] == NULL ? g_strdup(prefix)
-                              : g_strdup_printf("%s-%s", prefix, values[i]);
+            !values[1] ? g_strdup(prefix)
+                       : g_strdup_printf("%s-%s", prefix, values[i]);
 
         plot.y_column = values[i];
         g_strdelimit(path + strlen(prefix), "/", '_');

@@ -38,7 +38,7 @@ void rep_errors_take(RepErrors *errors, int64_t mpct, const char *x)
     errors->count++;
     errors->mean_mpct += ABS(mpct);
     errors->bias_mpct += mpct;
-    if (errors->max_x == NULL || ABS(mpct) > ABS(errors->max_mpct)) {
+    if (!errors->max_x || ABS(mpct) > ABS(errors->max_mpct)) {
         errors->max_mpct = mpct;
         errors->max_x = x;
     }
@@ -65,7 +65,7 @@ void rep_errors_add(RepErrors *total, const RepErrors *more)
     total->bias_mpct = rep_divide((RepWide)total->bias_mpct * total->count +
                                       (RepWide)more->bias_mpct * more->count,
                                   count);
-    if (total->max_x == NULL || ABS(more->max_mpct) > ABS(total->max_mpct)) {
+    if (!total->max_x || ABS(more->max_mpct) > ABS(total->max_mpct)) {
         total->max_mpct = more->max_mpct;
         total->max_x = more->max_x;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_fidelity_priv.h"
+#include "table_csv.h"
 
 static void curve_free(void *data)
 {
@@ -24,7 +25,7 @@ static void point_free(void *data)
 
 void rep_fidelity_free(RepFidelity *fidelity)
 {
-    if (fidelity != NULL) {
+    if (fidelity) {
         g_ptr_array_unref(fidelity->curves);
         g_ptr_array_unref(fidelity->points);
         g_free(fidelity);
@@ -44,6 +45,25 @@ RepFidelity *rep_fidelity_new(const TopoDescription *description,
         return NULL;
     }
     return g_steal_pointer(&fidelity);
+}
+
+void rep_fidelity_check(const TopoDescription *description, TopoErrors *errors)
+{
+    const TopoPlot *plot = description->plot;
+    g_autoptr(RepFidelity) fidelity = NULL;
+    g_autoptr(Table) published = NULL;
+    g_autoptr(GError) error = NULL;
+
+    if (!plot || !plot->published) {
+        return;
+    }
+    published = table_read(plot->published, &error);
+    if (published) {
+        fidelity = rep_fidelity_new(description, NULL, published, NULL, &error);
+    }
+    if (!fidelity) {
+        topo_errors_add(errors, plot->place, "published: %s", error->message);
+    }
 }
 
 unsigned rep_fidelity_n_curves(const RepFidelity *fidelity)

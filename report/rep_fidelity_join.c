@@ -75,7 +75,7 @@ static bool index_rows(Join *join, Source *source, GError **error)
     unsigned row;
     unsigned i;
 
-    for (i = 0; source->table != NULL && i < join->keys->len; i++) {
+    for (i = 0; source->table && i < join->keys->len; i++) {
         unsigned index = g_array_index(join->keys, unsigned, i);
         const char *name = column_at(join, index)->name;
 
@@ -86,8 +86,7 @@ static bool index_rows(Join *join, Source *source, GError **error)
             return false;
         }
     }
-    for (row = 0; source->table != NULL && row < table_n_rows(source->table);
-         row++) {
+    for (row = 0; source->table && row < table_n_rows(source->table); row++) {
         char *key = join_keys(join, source->table, row, -1, "\n");
 
         g_hash_table_insert(source->rows, key, GUINT_TO_POINTER(row + 1));
@@ -105,7 +104,7 @@ static bool is_text_column(const Join *join, const char *column)
         const Table *table = join->sources[side].table;
         unsigned index;
 
-        if (table != NULL && table_find_column(table, column, &index) &&
+        if (table && table_find_column(table, column, &index) &&
             table_column_type(table, index) == TABLE_TEXT) {
             return true;
         }
@@ -179,7 +178,7 @@ static char *find_cell(const Source *source, const char *key,
     unsigned row, index;
 
     *ret_number = false;
-    row = source->table != NULL
+    row = source->table
               ? GPOINTER_TO_UINT(g_hash_table_lookup(source->rows, key))
               : 0;
     if (row == 0 || !table_find_column(source->table, column, &index)) {
@@ -299,7 +298,7 @@ static void add_point(Join *join, const Source *source, unsigned row,
     point->measured = find_cell(&join->sources[MEASURED], key, column,
                                 &values[MEASURED], &has[MEASURED]);
     published = GPOINTER_TO_UINT(
-        join->sources[PUBLISHED].table != NULL
+        join->sources[PUBLISHED].table
             ? g_hash_table_lookup(join->sources[PUBLISHED].rows, key)
             : NULL);
     point->bound_mpct = TABLE_NONE;
@@ -319,7 +318,7 @@ static bool is_compared(const Join *join, unsigned index)
     Side side;
 
     for (side = PUBLISHED; side < N_SIDES; side++) {
-        if (join->sources[side].table != NULL &&
+        if (join->sources[side].table &&
             table_find_column(join->sources[side].table, column->name, NULL)) {
             return !column->is_key;
         }
@@ -335,15 +334,14 @@ static void add_side(Join *join, Side side)
     unsigned row;
     unsigned i;
 
-    for (row = 0; source->table != NULL && row < table_n_rows(source->table);
-         row++) {
+    for (row = 0; source->table && row < table_n_rows(source->table); row++) {
         g_autofree char *key = join_keys(join, source->table, row, -1, "\n");
         bool is_new = true;
         Side other;
 
         for (other = 0; other < side; other++) {
             is_new = is_new &&
-                     (join->sources[other].table == NULL ||
+                     (!join->sources[other].table ||
                       !g_hash_table_contains(join->sources[other].rows, key));
         }
         for (i = 0; is_new && i < columns->len; i++) {

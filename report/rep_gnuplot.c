@@ -37,7 +37,7 @@ char *rep_gnuplot_quote_for(const char *terminal, const char *text)
         return rep_gnuplot_quote(text);
     }
     for (; *text != '\0'; text++) {
-        if (strchr("&%$#_{}", *text) != NULL) {
+        if (strchr("&%$#_{}", *text)) {
             g_string_append_printf(escaped, "\\%c", *text);
         } else if (*text == '\\') {
             g_string_append(escaped, "\\textbackslash{}");
@@ -139,7 +139,7 @@ static GBytes *draw(RepGnuplotScriptFn make, const void *drawing,
 {
     g_autofree char *script = make(drawing, terminal, error);
 
-    return script != NULL ? rep_program_draw(&gnuplot, script, error) : NULL;
+    return script ? rep_program_draw(&gnuplot, script, error) : NULL;
 }
 
 static bool write_picture(const char *prefix, const char *ending,
@@ -149,9 +149,8 @@ static bool write_picture(const char *prefix, const char *ending,
     g_autofree char *path = g_strconcat(prefix, ending, NULL);
     g_autoptr(GBytes) picture = draw(make, drawing, terminal, error);
 
-    return picture != NULL &&
-           table_file_write(path, g_bytes_get_data(picture, NULL),
-                            g_bytes_get_size(picture), error);
+    return picture && table_file_write(path, g_bytes_get_data(picture, NULL),
+                                       g_bytes_get_size(picture), error);
 }
 
 bool rep_gnuplot_write_pdf(const char *prefix, RepGnuplotScriptFn script,
@@ -170,12 +169,12 @@ bool rep_gnuplot_write_tex(const char *prefix, RepGnuplotScriptFn script,
     g_auto(GStrv) lines = NULL;
     g_autofree char *all = NULL;
 
-    if (picture == NULL) {
+    if (!picture) {
         return false;
     }
     all = g_strndup(g_bytes_get_data(picture, NULL), g_bytes_get_size(picture));
     lines = g_strsplit(all, "\n", -1);
-    for (unsigned i = 0; lines[i] != NULL && lines[i + 1] != NULL; i++) {
+    for (unsigned i = 0; lines[i] && lines[i + 1]; i++) {
         if (!g_str_has_prefix(lines[i], "%%")) {
             g_string_append_printf(text, "%s\n", lines[i]);
         }

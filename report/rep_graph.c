@@ -13,7 +13,7 @@ bool rep_graph_write(const char *dot, const char *path, GError **error)
     g_autofree char *format = NULL;
     g_autoptr(GBytes) picture = NULL;
 
-    if (ending == NULL || !g_strv_contains(endings, ending)) {
+    if (!ending || !g_strv_contains(endings, ending)) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "%s: a drawing ends in .svg, .png, .pdf or .dot", path);
         return false;
@@ -25,7 +25,6 @@ bool rep_graph_write(const char *dot, const char *path, GError **error)
     picture = rep_program_draw(
         &(RepProgram){(const char *const[]){"dot", format, NULL}, "graphviz"},
         dot, error);
-    return picture != NULL &&
-           table_file_write(path, g_bytes_get_data(picture, NULL),
-                            g_bytes_get_size(picture), error);
+    return picture && table_file_write(path, g_bytes_get_data(picture, NULL),
+                                       g_bytes_get_size(picture), error);
 }

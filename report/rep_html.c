@@ -18,7 +18,7 @@ void rep_html_add_element(GString *out, const char *tag, const char *class,
                           const char *text)
 {
     g_string_append_printf(out, "<%s", tag);
-    if (class != NULL) {
+    if (class) {
         g_string_append_printf(out, " class=\"%s\"", class);
     }
     g_string_append_c(out, '>');
@@ -49,7 +49,7 @@ void rep_html_add_percent(GString *out, int64_t mpct, bool has_sign)
 void rep_html_begin_table(GString *out, const char *const *columns)
 {
     g_string_append(out, table_head);
-    for (; *columns != NULL; columns++) {
+    for (; *columns; columns++) {
         bool is_number = **columns == '#';
 
         rep_html_add_element(out, "th", is_number ? "n" : NULL,

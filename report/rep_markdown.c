@@ -10,7 +10,7 @@ static char *cell(const char *text)
     GString *out = g_string_new(NULL);
 
     for (; *text != '\0'; text++) {
-        if (strchr("|\\`*_<>[]", *text) != NULL) {
+        if (strchr("|\\`*_<>[]", *text)) {
             g_string_append_c(out, '\\');
         }
         g_string_append_c(out, *text == '\n' ? ' ' : *text);
@@ -27,7 +27,7 @@ static void add_row(GString *out, const char *first, ...)
     va_list args;
 
     va_start(args, first);
-    for (text = first; text != NULL; text = va_arg(args, const char *)) {
+    for (text = first; text; text = va_arg(args, const char *)) {
         g_autofree char *escaped = cell(text);
 
         g_string_append_printf(out, "| %s ", escaped);
@@ -66,8 +66,7 @@ static const char errors_head[] =
 /* Returns true if bandwidths or times are compared, not paths and hops. */
 static bool is_numeric(const RepScenario *scenario)
 {
-    return scenario->fidelity != NULL &&
-           !rep_fidelity_has_texts(scenario->fidelity);
+    return scenario->fidelity && !rep_fidelity_has_texts(scenario->fidelity);
 }
 
 /* Returns the contents of the scenario's `calibrated:` in words. */
@@ -77,7 +76,7 @@ static char *describe_calibrated(const TopoDescription *description)
     GString *out = g_string_new(NULL);
     unsigned i, j;
 
-    if (plot == NULL || plot->published == NULL) {
+    if (!plot || !plot->published) {
         return g_string_free(out, FALSE);
     }
     if (plot->calibrated_all) {
@@ -211,7 +210,7 @@ static void add_texts(const RepReport *report, GString *out)
     for (i = 0; i < rep_report_n_scenarios(report); i++) {
         const RepScenario *scenario = rep_report_scenario(report, i);
 
-        for (j = 0; scenario->fidelity != NULL && !is_numeric(scenario) &&
+        for (j = 0; scenario->fidelity && !is_numeric(scenario) &&
                     j < rep_fidelity_n_curves(scenario->fidelity);
              j++) {
             const RepFidelityCurve *curve =
@@ -281,7 +280,7 @@ static void add_part(const RepPartUse *use, GString *out)
     unsigned i;
 
     g_string_append_printf(out, "\n### %s\n\n", topo_part_name(part));
-    if (description != NULL) {
+    if (description) {
         g_string_append_printf(out, "%s. ", description);
     }
     g_string_append_printf(out, "Kind %s, used by ",
@@ -296,11 +295,11 @@ static void add_part(const RepPartUse *use, GString *out)
         g_auto(TopoPartValue) value = {0};
 
         topo_part_value(part, i, &value);
-        if (value.text != NULL) {
+        if (value.text) {
             add_row(out, value.key, value.text,
-                    value.source != NULL ? value.source
-                    : value.given        ? "given without a source"
-                                         : "default of the description",
+                    value.source  ? value.source
+                    : value.given ? "given without a source"
+                                  : "default of the description",
                     NULL);
         }
     }
@@ -324,8 +323,8 @@ char *rep_report_to_markdown(const RepReport *report)
     for (i = 0; i < rep_report_n_scenarios(report); i++) {
         const RepScenario *scenario = rep_report_scenario(report, i);
 
-        if (scenario->fidelity != NULL &&
-            (scenario->description->plot->published != NULL ||
+        if (scenario->fidelity &&
+            (scenario->description->plot->published ||
              scenario->description->plot->measured->len > 0)) {
             add_points(scenario, out);
         }

@@ -86,7 +86,7 @@ static bool read_file(Measured *measured, const char *path, GError **error)
     unsigned file = measured->tables->len;
     unsigned i;
 
-    if (table == NULL) {
+    if (!table) {
         return false;
     }
     g_ptr_array_add(measured->tables, table);
@@ -182,7 +182,7 @@ static bool check_column(const Measured *measured, unsigned file,
             return fail(measured, file, row, error, "%s: \"%s\" is no number",
                         name, cell);
         }
-        if (names != NULL &&
+        if (names &&
             !g_ptr_array_find_with_equal_func(names, cell, g_str_equal, NULL)) {
             g_ptr_array_add(names, NULL);
             {
@@ -236,7 +236,7 @@ static bool check_unique(Measured *measured, unsigned file, unsigned row,
         }
     }
     first = g_hash_table_lookup(measured->points, key->str);
-    if (first != NULL) {
+    if (first) {
         return fail(measured, file, row, error,
                     "the point \"%s\" was given at %s already", key->str,
                     first);
@@ -351,7 +351,7 @@ Table *rep_measured_read(const TopoDescription *description, GError **error)
     };
     unsigned i;
 
-    if (description->plot == NULL || description->plot->measured->len == 0) {
+    if (!description->plot || description->plot->measured->len == 0) {
         return NULL;
     }
     choose_columns(&measured);

@@ -14,8 +14,8 @@ static void add_part(GString *out, const RepPartUse *use)
     static const char *const columns[] = {"parameter", "value", "source", NULL};
     const char *description = topo_part_description(use->part);
     g_autofree char *summary = g_strdup_printf(
-        "%s%s%s", topo_part_name(use->part), description != NULL ? ": " : "",
-        description != NULL ? description : "");
+        "%s%s%s", topo_part_name(use->part), description ? ": " : "",
+        description ? description : "");
     unsigned i;
 
     rep_html_begin_details(out, summary);
@@ -24,15 +24,15 @@ static void add_part(GString *out, const RepPartUse *use)
         g_auto(TopoPartValue) value = {0};
 
         topo_part_value(use->part, i, &value);
-        if (value.text == NULL) {
+        if (!value.text) {
             continue;
         }
         g_string_append(out, "<tr>");
         rep_html_add_element(out, "td", "k", value.key);
         rep_html_add_element(out, "td", NULL, value.text);
         rep_html_add_element(out, "td", NULL,
-                             value.source != NULL ? value.source
-                             : value.given        ? "given without a source"
+                             value.source  ? value.source
+                             : value.given ? "given without a source"
                                            : "default of the description");
         g_string_append(out, "</tr>\n");
     }
@@ -92,7 +92,7 @@ static char *fill_template(const char *template, const Field *fields,
     unsigned i, j;
 
     /* Pieces with even index are text, those with odd index are names. */
-    for (i = 1; pieces[i] != NULL; i++) {
+    for (i = 1; pieces[i]; i++) {
         for (j = 0; i % 2 == 1 && j < n_fields; j++) {
             if (strcmp(pieces[i], fields[j].name) == 0) {
                 g_string_append(page, fields[j].html);
@@ -110,7 +110,7 @@ static GBytes *find_resource(const char *path)
     GBytes *bytes = g_resource_lookup_data(rep_resources_get_resource(), path,
                                            G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
 
-    g_assert(bytes != NULL);
+    g_assert(bytes);
     return bytes;
 }
 

@@ -57,7 +57,7 @@ void rep_page_add_summary(GString *out, const RepReport *report)
     for (i = 0; i < rep_report_n_scenarios(report); i++) {
         const RepScenario *scenario = rep_report_scenario(report, i);
 
-        if (scenario->fidelity != NULL && !rep_scenario_has_texts(scenario)) {
+        if (scenario->fidelity && !rep_scenario_has_texts(scenario)) {
             add_summary_rows(out, scenario, totals);
         }
     }

@@ -16,16 +16,16 @@ static char *head_words(const char *text, const char *word)
     GString *words = NULL;
     unsigned i;
 
-    for (i = 0; lines[i] != NULL && *lines[i] == '#'; i++) {
-        if (words == NULL && g_str_has_prefix(lines[i], begin)) {
+    for (i = 0; lines[i] && *lines[i] == '#'; i++) {
+        if (!words && g_str_has_prefix(lines[i], begin)) {
             words = g_string_new(g_strstrip(lines[i] + strlen(begin)));
-        } else if (words != NULL && g_str_has_prefix(lines[i], "#   ")) {
+        } else if (words && g_str_has_prefix(lines[i], "#   ")) {
             g_string_append_printf(words, " %s", g_strstrip(lines[i] + 1));
-        } else if (words != NULL) {
+        } else if (words) {
             break;
         }
     }
-    return words != NULL ? g_string_free(words, FALSE) : NULL;
+    return words ? g_string_free(words, FALSE) : NULL;
 }
 
 static bool add_drawing(GString *out, const RepScenario *scenario,
@@ -36,7 +36,7 @@ static bool add_drawing(GString *out, const RepScenario *scenario,
         g_strdup_printf("%s-%s", scenario->description->name, what);
     g_autofree char *uri = rep_svg_to_uri(data, length, name, error);
 
-    if (uri == NULL) {
+    if (!uri) {
         return false;
     }
     g_string_append(out, "<figure><img alt=\"");
@@ -50,8 +50,8 @@ static bool add_drawing(GString *out, const RepScenario *scenario,
 static char *caption_of(const RepScenario *scenario)
 {
     const TopoPlot *plot = scenario->description->plot;
-    bool is_measured = plot != NULL && plot->measured->len > 0;
-    bool is_lines = plot != NULL && plot->curves >= 0;
+    bool is_measured = plot && plot->measured->len > 0;
+    bool is_lines = plot && plot->curves >= 0;
     GString *out = g_string_new("The model");
 
     if (rep_scenario_has_published(scenario) || is_measured) {
@@ -76,14 +76,14 @@ static void add_claims(GString *out, const RepScenario *scenario)
     static const char *const words[] = {"Claim", "Expect"};
     unsigned i;
 
-    if (scenario->description->text != NULL) {
+    if (scenario->description->text) {
         rep_html_add_element(out, "p", "lead", scenario->description->text);
         g_string_append_c(out, '\n');
     }
-    for (i = 0; scenario->text != NULL && i < G_N_ELEMENTS(words); i++) {
+    for (i = 0; scenario->text && i < G_N_ELEMENTS(words); i++) {
         g_autofree char *said = head_words(scenario->text, words[i]);
 
-        if (said != NULL) {
+        if (said) {
             g_string_append_printf(out, "<p><strong>%s.</strong> ", words[i]);
             rep_html_add_text(out, said);
             g_string_append(out, "</p>\n");
@@ -146,8 +146,8 @@ static void add_hops(GString *out, const RepScenario *scenario)
                 find_point(scenario->fidelity, table_column_name(table, i), at);
             bool is_number = table_column_type(table, i) != TABLE_TEXT;
 
-            if (point == NULL || *point->published == '\0' || point->is_equal) {
-                same += point != NULL && point->is_equal;
+            if (!point || *point->published == '\0' || point->is_equal) {
+                same += point && point->is_equal;
                 rep_html_add_element(out, "td",
                                      is_number ? "n"
                                      : i == 0  ? "k"
@@ -177,7 +177,7 @@ static void add_results(GString *out, const RepScenario *scenario)
     unsigned curves[2];
     unsigned count = 0;
 
-    if (plot == NULL || plot->curves < 0) {
+    if (!plot || plot->curves < 0) {
         rep_html_add_table(out, scenario->table);
         return;
     }
@@ -189,13 +189,13 @@ static void add_results(GString *out, const RepScenario *scenario)
         g_autoptr(Table) pivot =
             table_pivot(scenario->table, plot->x, curves, count, plot->y);
 
-        rep_html_add_table(out, pivot != NULL ? pivot : scenario->table);
+        rep_html_add_table(out, pivot ? pivot : scenario->table);
     }
 }
 
 static void add_tables(GString *out, const RepScenario *scenario)
 {
-    bool is_measured = scenario->fidelity != NULL &&
+    bool is_measured = scenario->fidelity &&
                        rep_fidelity_measured(scenario->fidelity)->count > 0;
 
     if (rep_scenario_has_texts(scenario)) {
@@ -254,27 +254,27 @@ bool rep_page_add_scenario(GString *out, const RepScenario *scenario,
     g_string_append_c(out, '\n');
     add_claims(out, scenario);
     add_notes(out, scenario);
-    if (scenario->plot != NULL &&
+    if (scenario->plot &&
         !add_drawing(out, scenario, scenario->plot, scenario->plot_length,
                      "plot", caption, error)) {
         return false;
     }
     add_tables(out, scenario);
-    if (scenario->waterfall != NULL || scenario->explain != NULL) {
+    if (scenario->waterfall || scenario->explain) {
         g_string_append(out, "<h3>Where the time goes</h3>\n");
     }
-    if (scenario->waterfall != NULL &&
+    if (scenario->waterfall &&
         !add_drawing(out, scenario, scenario->waterfall,
                      scenario->waterfall_length, "waterfall",
                      "What each element adds to the time on the way.", error)) {
         return false;
     }
-    if (scenario->explain != NULL) {
+    if (scenario->explain) {
         rep_html_begin_details(out, "What limits each point");
         add_limits(out, scenario->explain);
         g_string_append(out, "</details>\n");
     }
-    if (scenario->text != NULL) {
+    if (scenario->text) {
         rep_html_begin_details(out, "The scenario");
         rep_html_add_element(out, "pre", NULL, scenario->text);
         g_string_append(out, "</details>\n");

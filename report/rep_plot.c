@@ -23,7 +23,7 @@ static void emit_head(PlotSheet *sheet, const char *terminal)
         "set style fill solid 1.0 noborder\n"
         "set key off\n"
         "set multiplot\n");
-    if (sheet->plot->title != NULL) {
+    if (sheet->plot->title) {
         unsigned failed = sheet->data->n_failed;
         g_autofree char *text =
             failed > 0
@@ -94,7 +94,7 @@ static unsigned emit_block(PlotSheet *sheet, unsigned panel, unsigned curve,
 
             rep_plot_emit(sheet, "%s %s %s", place, point->y_text, wide);
         }
-        if (point->half_text != NULL) {
+        if (point->half_text) {
             rep_plot_emit(sheet, " %s", point->half_text);
         }
         rep_plot_emit(sheet, "\n");
@@ -198,7 +198,7 @@ static bool has_half(const PlotSheet *sheet, unsigned panel, unsigned curve,
         const PlotPoint *point = sheet->data->points->pdata[i];
 
         if (point->panel == panel && point->curve == curve &&
-            point->source == source && point->half_text != NULL) {
+            point->source == source && point->half_text) {
             return true;
         }
     }
@@ -313,7 +313,7 @@ char *rep_plot_script(const RepPlot *plot, const Table *model,
     PlotSheet sheet = {.plot = plot, .data = data, .terminal = terminal};
     unsigned i;
 
-    if (data == NULL || !check_axis(&sheet, error)) {
+    if (!data || !check_axis(&sheet, error)) {
         return NULL;
     }
     sheet.script = g_string_new(NULL);

@@ -37,7 +37,7 @@ char *rep_plot_label(const char *column)
 
 char *rep_plot_axis_label(const char *given, const char *column, bool has_unit)
 {
-    if (given != NULL) {
+    if (given) {
         return g_strdup(given);
     }
     if (has_unit && g_str_has_suffix(column, "_bytes")) {

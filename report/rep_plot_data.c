@@ -33,7 +33,7 @@ static void point_free(gpointer data)
 
 void rep_plot_data_free(PlotData *data)
 {
-    if (data == NULL) {
+    if (!data) {
         return;
     }
     g_ptr_array_unref(data->panels);
@@ -82,14 +82,14 @@ static bool find_columns(const RepPlot *plot, const Table *table,
         return false;
     }
     columns->has_half =
-        plot->half_column != NULL &&
+        plot->half_column &&
         table_find_column(table, plot->half_column, &columns->half);
-    columns->has_panel = plot->panel_column != NULL;
+    columns->has_panel = plot->panel_column;
     if (columns->has_panel && !find_column(table, which, plot->panel_column,
                                            &columns->panel, error)) {
         return false;
     }
-    for (i = 0; plot->curves != NULL && plot->curves[i] != NULL; i++) {
+    for (i = 0; plot->curves && plot->curves[i]; i++) {
         if (i == G_N_ELEMENTS(columns->curves)) {
             g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                         "plot: at most %u columns may name a curve", i);
@@ -195,7 +195,7 @@ static bool add_table(PlotData *data, const RepPlot *plot, const Table *table,
     Columns columns = {0};
     unsigned row;
 
-    if (table == NULL || (source != PLOT_MODEL && table_n_rows(table) == 0)) {
+    if (!table || (source != PLOT_MODEL && table_n_rows(table) == 0)) {
         return true;
     }
     data->has[source] = true;

@@ -223,7 +223,7 @@ void rep_plot_lay_out(PlotSheet *sheet)
     layout->panel_height = sheet->plot->width_mm > 0
                                ? MIN(PANEL_HEIGHT, layout->panel_width * 3 / 4)
                                : PANEL_HEIGHT;
-    layout->panel_title = sheet->plot->panel_column != NULL ? PANEL_TITLE : 12;
+    layout->panel_title = sheet->plot->panel_column ? PANEL_TITLE : 12;
     layout->margin_left = PLOT_MARGIN_LEFT;
     layout->margin_bottom = MARGIN_BOTTOM;
     if (sheet->plot->kind == REP_PLOT_BARS &&
@@ -239,7 +239,7 @@ void rep_plot_lay_out(PlotSheet *sheet)
     layout->n_legend = sheet->plot->no_legend ? 0 : count_legend_lines(sheet);
     layout->legend_height =
         layout->n_legend > 0 ? layout->n_legend * LEGEND_LINE + 10 : 0;
-    layout->height = (sheet->plot->title != NULL ? PLOT_TITLE_HEIGHT : 8) +
+    layout->height = (sheet->plot->title ? PLOT_TITLE_HEIGHT : 8) +
                      layout->legend_height +
                      rows * (layout->panel_title + layout->panel_height +
                              layout->margin_bottom);

@@ -26,7 +26,7 @@ const char *rep_plot_source_label(const RepPlot *plot, PlotSource source)
                                  plot->measured_label};
     static const char *const defaults[] = {"model", "published", "measured"};
 
-    return given[source] != NULL ? given[source] : defaults[source];
+    return given[source] ? given[source] : defaults[source];
 }
 
 bool rep_plot_is_mixed(const PlotData *data)

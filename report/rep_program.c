@@ -28,7 +28,7 @@ GBytes *rep_program_draw(const RepProgram *program, const char *script,
     g_subprocess_launcher_unsetenv(launcher, "GNUTERM");
     g_subprocess_launcher_unsetenv(launcher, "GNUPLOT_DEFAULT_GDFONT");
     process = g_subprocess_launcher_spawnv(launcher, program->argv, &cause);
-    if (process == NULL) {
+    if (!process) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_PROGRAM,
                     "plot: cannot run %s (Debian package %s): %s", name,
                     program->package, cause->message);
@@ -47,7 +47,7 @@ GBytes *rep_program_draw(const RepProgram *program, const char *script,
 
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_PROGRAM,
                     "plot: %s failed: %.*s", name,
-                    (int)MIN(length, COMPLAINT_MOST), text != NULL ? text : "");
+                    (int)MIN(length, COMPLAINT_MOST), text ? text : "");
         return NULL;
     }
     return g_steal_pointer(&output);

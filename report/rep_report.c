@@ -44,7 +44,7 @@ static void description_free(void *data)
 
 void rep_report_free(RepReport *report)
 {
-    if (report != NULL) {
+    if (report) {
         g_ptr_array_unref(report->parts);
         g_ptr_array_unref(report->scenarios);
         g_ptr_array_unref(report->descriptions);
@@ -83,14 +83,14 @@ static bool add_part(RepReport *report, const TopoPart *part, const char *name)
     bool is_new;
     unsigned i;
 
-    for (i = 0; use == NULL && i < report->parts->len; i++) {
+    for (i = 0; !use && i < report->parts->len; i++) {
         RepPartUse *other = report->parts->pdata[i];
 
         if (is_same_part(other->part, part)) {
             use = other;
         }
     }
-    is_new = use == NULL;
+    is_new = !use;
     if (is_new) {
         use = g_new0(RepPartUse, 1);
         use->part = part;
@@ -140,7 +140,7 @@ static bool add_variants(RepReport *report, const TopoDescription *description,
     unsigned i;
 
     add_parts(report, description, description->name);
-    for (i = 0; points != NULL && i < points->len; i++) {
+    for (i = 0; points && i < points->len; i++) {
         const TopoPoint *point = points->pdata[i];
         g_autoptr(TopoDescription) changed = NULL;
 
@@ -149,7 +149,7 @@ static bool add_variants(RepReport *report, const TopoDescription *description,
         }
         last = point->variant;
         changed = topo_load(description->file, point->changes, errors);
-        if (changed == NULL) {
+        if (!changed) {
             break;
         }
         if (add_parts(report, changed, description->name)) {
@@ -223,7 +223,7 @@ static GPtrArray *read_changes(const Table *table, GError **error)
         }
         change = topo_change_parse(table_head_value(table, i), topo_place_set(),
                                    errors);
-        if (change != NULL) {
+        if (change) {
             g_ptr_array_add(changes, change);
         }
     }
@@ -256,7 +256,7 @@ static bool read_drawings(RepScenario *scenario, const char *dir,
                         &scenario->waterfall_length, NULL);
     if (g_file_test(explain, G_FILE_TEST_IS_REGULAR)) {
         scenario->explain = table_read(explain, error);
-        return scenario->explain != NULL;
+        return scenario->explain;
     }
     return true;
 }
@@ -268,23 +268,23 @@ static bool read_fidelity(RepScenario *scenario, GError **error)
     g_autoptr(Table) measured = NULL;
     GError *cause = NULL;
 
-    if (description->plot == NULL) {
+    if (!description->plot) {
         return true;
     }
-    if (description->plot->published != NULL) {
+    if (description->plot->published) {
         published = table_read(description->plot->published, error);
-        if (published == NULL) {
+        if (!published) {
             return false;
         }
     }
     measured = rep_measured_read(description, &cause);
-    if (cause != NULL) {
+    if (cause) {
         g_propagate_error(error, cause);
         return false;
     }
     scenario->fidelity = rep_fidelity_new(description, scenario->table,
                                           published, measured, error);
-    return scenario->fidelity != NULL;
+    return scenario->fidelity;
 }
 
 /* Reads the scenario in @file. Takes ownership of @table, its results. */
@@ -297,17 +297,17 @@ static RepScenario *read_scenario(const char *dir, const char *file,
     const char *hash = table_find_head(table, "hash");
 
     scenario->table = table;
-    if (changes == NULL) {
+    if (!changes) {
         scenario_free(scenario);
         return NULL;
     }
     scenario->description = topo_load(file, changes, errors);
-    if (scenario->description == NULL) {
+    if (!scenario->description) {
         g_propagate_error(error, topo_errors_to_gerror(errors));
         scenario_free(scenario);
         return NULL;
     }
-    if (hash == NULL || strcmp(hash, scenario->description->hash) != 0) {
+    if (!hash || strcmp(hash, scenario->description->hash) != 0) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "%s/%s.csv was made by another version of %s or its parts; "
                     "run the scenario again",
@@ -329,7 +329,7 @@ static bool add_scenario(RepReport *report, const char *dir, const char *file,
 {
     RepScenario *scenario = read_scenario(dir, file, table, error);
 
-    if (scenario == NULL) {
+    if (!scenario) {
         return false;
     }
     g_ptr_array_add(report->scenarios, scenario);
@@ -345,13 +345,13 @@ static bool add_file(RepReport *report, const char *dir, const char *file,
     g_autofree char *path = NULL;
     Table *table;
 
-    if (description == NULL) {
+    if (!description) {
         g_propagate_error(error, topo_errors_to_gerror(errors));
         return false;
     }
     path = file_of(dir, description->name, ".csv");
     table = table_read(path, error);
-    return table != NULL && add_scenario(report, dir, file, table, error);
+    return table && add_scenario(report, dir, file, table, error);
 }
 
 static int compare_texts(gconstpointer a, gconstpointer b)
@@ -377,14 +377,14 @@ static bool add_folder(RepReport *report, const char *dir, GError **error)
     const char *entry;
     unsigned i;
 
-    if (folder == NULL) {
+    if (!folder) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_FILE,
                     "%s is no folder that can be read; name one with results "
                     "of `farside run -o`",
                     dir);
         return false;
     }
-    while ((entry = g_dir_read_name(folder)) != NULL) {
+    while ((entry = g_dir_read_name(folder))) {
         if (g_str_has_suffix(entry, ".csv") && !is_part(entry)) {
             g_ptr_array_add(names, g_strdup(entry));
         }
@@ -395,11 +395,11 @@ static bool add_folder(RepReport *report, const char *dir, GError **error)
         Table *table = table_read(path, error);
         g_autofree char *file = NULL;
 
-        if (table == NULL) {
+        if (!table) {
             return false;
         }
         file = g_strdup(table_find_head(table, "scenario"));
-        if (file == NULL) {
+        if (!file) {
             table_free(table);
         } else if (!add_scenario(report, dir, file, table, error)) {
             return false;
@@ -416,7 +416,7 @@ RepReport *rep_report_read(const char *dir, char **files, GError **error)
     report->scenarios = g_ptr_array_new_with_free_func(scenario_free);
     report->parts = g_ptr_array_new_with_free_func(use_free);
     report->descriptions = g_ptr_array_new_with_free_func(description_free);
-    for (i = 0; files != NULL && files[i] != NULL; i++) {
+    for (i = 0; files && files[i]; i++) {
         if (!add_file(report, dir, files[i], error)) {
             return NULL;
         }
@@ -460,18 +460,15 @@ const char *rep_scenario_title(const RepScenario *scenario)
 {
     const TopoDescription *description = scenario->description;
 
-    return description->plot != NULL ? description->plot->title
-                                     : description->name;
+    return description->plot ? description->plot->title : description->name;
 }
 
 bool rep_scenario_has_texts(const RepScenario *scenario)
 {
-    return scenario->fidelity != NULL &&
-           rep_fidelity_has_texts(scenario->fidelity);
+    return scenario->fidelity && rep_fidelity_has_texts(scenario->fidelity);
 }
 
 bool rep_scenario_has_published(const RepScenario *scenario)
 {
-    return scenario->fidelity != NULL &&
-           scenario->description->plot->published != NULL;
+    return scenario->fidelity && scenario->description->plot->published;
 }

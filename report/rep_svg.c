@@ -12,7 +12,7 @@ static void start_element(GMarkupParseContext *context, const char *element,
                           const char **names, const char **values, void *data,
                           GError **error)
 {
-    if (g_markup_parse_context_get_element_stack(context)->next == NULL &&
+    if (!g_markup_parse_context_get_element_stack(context)->next &&
         strcmp(element, "svg") != 0) {
         g_set_error(error, G_MARKUP_ERROR, G_MARKUP_ERROR_UNKNOWN_ELEMENT,
                     "the outermost element is <%s>, not <svg>", element);

@@ -54,10 +54,10 @@ RepTolerance *rep_tolerance_parse(const char *text, GError **error)
     char *split = strrchr(clean, '=');
     char *amount = clean;
 
-    if (split == NULL) {
+    if (!split) {
         split = strrchr(clean, ' ');
     }
-    if (split != NULL) {
+    if (split) {
         amount = g_strstrip(split + 1);
         *split = '\0';
         tolerance->column = g_strdup(g_strstrip(clean));
@@ -72,9 +72,25 @@ RepTolerance *rep_tolerance_parse(const char *text, GError **error)
     return g_steal_pointer(&tolerance);
 }
 
+GPtrArray *rep_tolerances_parse(char *const *texts, GError **error)
+{
+    g_autoptr(GPtrArray) tolerances =
+        g_ptr_array_new_with_free_func((GDestroyNotify)rep_tolerance_free);
+
+    for (; texts && *texts; texts++) {
+        RepTolerance *tolerance = rep_tolerance_parse(*texts, error);
+
+        if (!tolerance) {
+            return NULL;
+        }
+        g_ptr_array_add(tolerances, tolerance);
+    }
+    return g_steal_pointer(&tolerances);
+}
+
 void rep_tolerance_free(RepTolerance *tolerance)
 {
-    if (tolerance != NULL) {
+    if (tolerance) {
         g_free(tolerance->column);
         g_free(tolerance);
     }

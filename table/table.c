@@ -61,7 +61,7 @@ Table *table_new(void)
 
 void table_free(Table *table)
 {
-    if (table == NULL) {
+    if (!table) {
         return;
     }
     g_ptr_array_unref(table->columns);
@@ -236,7 +236,7 @@ bool table_find_column(const Table *table, const char *name,
 
     for (i = 0; i < table->columns->len; i++) {
         if (strcmp(column_at(table, i)->name, name) == 0) {
-            if (ret_column != NULL) {
+            if (ret_column) {
                 *ret_column = i;
             }
             return true;

@@ -198,7 +198,7 @@ static void read_comment(Reader *reader, Table *table)
         return;
     }
     colon = strchr(key, ':');
-    if (colon != NULL && colon > key) {
+    if (colon && colon > key) {
         g_autofree char *name = g_strndup(key, (gsize)(colon - key));
 
         table_add_head(table, g_strstrip(name), colon + 1);
@@ -445,7 +445,7 @@ static char *read_bounded(const char *path, gsize *ret_length, GError **error)
     FILE *file = fopen(path, "rb");
     int code = errno;
 
-    if (file != NULL) {
+    if (file) {
         *ret_length = fread(data, 1, FILE_BYTES_MAX + 1, file);
         code = ferror(file) ? errno : 0;
         fclose(file);
@@ -463,5 +463,5 @@ Table *table_read(const char *path, GError **error)
     gsize length = 0;
     g_autofree char *data = read_bounded(path, &length, error);
 
-    return data != NULL ? table_parse(data, length, path, error) : NULL;
+    return data ? table_parse(data, length, path, error) : NULL;
 }

@@ -12,7 +12,7 @@ static bool needs_quotes(const char *text, bool is_alone)
     if (*text == '\0') {
         return is_alone;
     }
-    return strpbrk(text, ",\"\n\t") != NULL || *text == '#' || *text == ' ' ||
+    return strpbrk(text, ",\"\n\t") || *text == '#' || *text == ' ' ||
            text[strlen(text) - 1] == ' ' ||
            g_str_has_prefix(text, TABLE_BYTE_ORDER_MARK);
 }

@@ -6,6 +6,9 @@
 #include "clu_faults.h"
 #include "clu_plan_options.h"
 #include "timed_board.h"
+#include "topo_units.h"
+
+#define PS_PER_NS 1000
 
 /*
  * Models that do all that a guest sees at virtual times: in an access, a bottom
@@ -150,4 +153,26 @@ void clu_timed_check(const CluPlan *plan, TopoErrors *errors)
                         plan->hosts->len, plan->links->len,
                         TIMED_BOARD_MACHINES, TIMED_BOARD_LINKS);
     }
+}
+
+bool clu_timed_pace_parse(const char *slice, int spins, int64_t *ret_slice_ns,
+                          GError **error)
+{
+    int64_t ps = 0;
+
+    if (slice && (!topo_units_parse(TOPO_UNIT_TIME, slice, &ps, NULL) ||
+                  ps < PS_PER_NS || ps % PS_PER_NS != 0)) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "--slice is a whole number of ns, such as 350ns, and not "
+                    "'%s'",
+                    slice);
+        return false;
+    }
+    if (spins < -1 || spins > TIMED_BOARD_SPINS) {
+        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                    "--spins is 0 to %d", TIMED_BOARD_SPINS);
+        return false;
+    }
+    *ret_slice_ns = ps / PS_PER_NS;
+    return true;
 }

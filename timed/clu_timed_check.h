@@ -9,6 +9,12 @@
  * time. */
 void clu_timed_check(const CluPlan *plan, TopoErrors *errors);
 
+/* Parses the pace of virtual time as clu_timed_set_pace() takes it: @slice
+ * (nullable), a whole number of ns with its unit, and @spins (-1: none are
+ * given). False and G_OPTION_ERROR if they are wrong. */
+bool clu_timed_pace_parse(const char *slice, int spins, int64_t *ret_slice_ns,
+                          GError **error);
+
 /* True if @device has an image. */
 bool clu_timed_is_drive(const CluPlanDevice *device);
 

@@ -247,3 +247,16 @@ const char *clu_timed_script_get(const CluTimedScript *script, const char *name)
     }
     return NULL;
 }
+
+char **clu_timed_script_get_all(const CluTimedScript *script, const char *name)
+{
+    GPtrArray *values = g_ptr_array_new();
+
+    for (unsigned i = 0; i < script->names->len; i++) {
+        if (strcmp(script->names->pdata[i], name) == 0) {
+            g_ptr_array_add(values, g_strdup(script->values->pdata[i]));
+        }
+    }
+    g_ptr_array_add(values, NULL);
+    return (char **)g_ptr_array_free(values, FALSE);
+}

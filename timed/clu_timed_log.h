@@ -67,5 +67,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluTimedScript, clu_timed_script_free)
 /* The value of @name in the head; NULL if it is missing. Borrowed. */
 const char *clu_timed_script_get(const CluTimedScript *script,
                                  const char *name);
+/* All its values, in the order of the head, to be freed. */
+char **clu_timed_script_get_all(const CluTimedScript *script, const char *name);
 
 #endif

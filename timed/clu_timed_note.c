@@ -21,7 +21,7 @@ bool clu_timed_open_log(CluTimed *timed, GError **error)
         clu_timed_log_head(timed->log, timed->head->names->pdata[i],
                            timed->head->values->pdata[i]);
     }
-    return timed->log != NULL;
+    return timed->log;
 }
 
 void clu_timed_note(CluTimed *timed, CluInputKind kind, const char *host,

@@ -9,7 +9,7 @@ void clu_timed_set_script(CluTimed *timed, const CluTimedScript *script)
 
 bool clu_timed_is_replay(const CluTimed *timed)
 {
-    return timed->script != NULL;
+    return timed->script;
 }
 
 bool clu_timed_is_replayed(const CluTimed *timed)

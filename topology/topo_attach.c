@@ -36,7 +36,7 @@ static void report_unknown(const Attacher *attacher, const TopoPlug *plug,
     unsigned i, n;
 
     /* The root ports are known only if the CPU's part is good. */
-    if (plug->host->cpu == NULL) {
+    if (!plug->host->cpu) {
         return;
     }
     if (topo_errors_is_full(attacher->loader->errors)) {
@@ -50,7 +50,7 @@ static void report_unknown(const Attacher *attacher, const TopoPlug *plug,
     for (i = 0; i < plug->host->switches->len; i++) {
         const TopoSwitch *sw = g_ptr_array_index(plug->host->switches, i);
 
-        if (sw->name != NULL) {
+        if (sw->name) {
             g_ptr_array_add(names, sw->name);
         }
     }
@@ -64,7 +64,7 @@ static bool claim(const Attacher *attacher, TopoPlug *plug, const char *id)
 {
     const TopoPlug *other = g_hash_table_lookup(attacher->ports, id);
 
-    if (other == NULL) {
+    if (!other) {
         g_hash_table_insert(attacher->ports, g_strdup(id), plug);
         return true;
     }
@@ -75,7 +75,7 @@ static bool claim(const Attacher *attacher, TopoPlug *plug, const char *id)
 
 static char *switch_port_id(const TopoSwitch *sw, unsigned port)
 {
-    return g_strdup_printf("%s:%u", sw->path != NULL ? sw->path : "?", port);
+    return g_strdup_printf("%s:%u", sw->path ? sw->path : "?", port);
 }
 
 /* Finds the parent of @plug. Claims the port if `at:` names one; otherwise sets
@@ -84,33 +84,31 @@ static void find_parent(const Attacher *attacher, TopoPlug *plug,
                         bool *ret_named)
 {
     const char *colon = strchr(plug->text, ':');
-    size_t length =
-        colon != NULL ? (size_t)(colon - plug->text) : strlen(plug->text);
+    size_t length = colon ? (size_t)(colon - plug->text) : strlen(plug->text);
     g_autofree char *name = g_strndup(plug->text, length);
     g_autofree char *path = NULL;
     g_autofree char *id = NULL;
     int64_t port = 0;
-    int root_port = plug->host->cpu != NULL
-                        ? topo_part_find_root_port(plug->host->cpu, name)
-                        : -1;
+    int root_port =
+        plug->host->cpu ? topo_part_find_root_port(plug->host->cpu, name) : -1;
 
     *ret_named = true;
-    if (root_port >= 0 && colon == NULL) {
+    if (root_port >= 0 && !colon) {
         plug->at->port = (unsigned)root_port;
-        id = g_strconcat(plug->host->name != NULL ? plug->host->name : "?", ".",
-                         name, NULL);
+        id = g_strconcat(plug->host->name ? plug->host->name : "?", ".", name,
+                         NULL);
         claim(attacher, plug, id);
         return;
     }
-    path = g_strconcat(plug->host->name != NULL ? plug->host->name : "?", ".",
-                       name, NULL);
+    path =
+        g_strconcat(plug->host->name ? plug->host->name : "?", ".", name, NULL);
     plug->at->parent =
         g_hash_table_lookup(attacher->loader->loaded->switches, path);
-    if (plug->at->parent == NULL) {
+    if (!plug->at->parent) {
         report_unknown(attacher, plug, name);
         return;
     }
-    if (colon == NULL) {
+    if (!colon) {
         *ret_named = false;
         return;
     }
@@ -121,7 +119,7 @@ static void find_parent(const Attacher *attacher, TopoPlug *plug,
                colon + 1, name);
         return;
     }
-    if (plug->at->parent->part != NULL &&
+    if (plug->at->parent->part &&
         port >= topo_part_int(plug->at->parent->part, "ports")) {
         report(attacher, plug,
                "%s has no port %s; write a number from 0 to %" G_GINT64_FORMAT,
@@ -140,7 +138,7 @@ static void take_port(const Attacher *attacher, TopoPlug *plug)
     const TopoSwitch *parent = plug->at->parent;
     int64_t ports, port;
 
-    if (parent->part == NULL) {
+    if (!parent->part) {
         return;
     }
     ports = topo_part_int(parent->part, "ports");
@@ -169,7 +167,7 @@ static void check_loop(const Attacher *attacher, const TopoPlug *plug,
     const TopoSwitch *sw = plug->at->parent;
     unsigned steps;
 
-    for (steps = 0; sw != NULL && sw != plug->self && steps < limit; steps++) {
+    for (steps = 0; sw && sw != plug->self && steps < limit; steps++) {
         if (g_hash_table_contains(reported, sw)) {
             return;
         }
@@ -193,7 +191,7 @@ static void check_partition(const Attacher *attacher, const TopoPlug *plug)
 
     /* The limit is for switches that hang below themselves. */
     for (unsigned i = 0;
-         plug->self->chip && sw != NULL && i < plug->host->switches->len; i++) {
+         plug->self->chip && sw && i < plug->host->switches->len; i++) {
         if (sw->chip && sw != plug->self &&
             strcmp(sw->chip, plug->self->chip) == 0) {
             report(attacher, plug,
@@ -211,18 +209,16 @@ static void check_share(const Attacher *attacher, const TopoPlug *plug)
 {
     const TopoSwitch *parent = plug->at->parent;
 
-    if (!plug->has_share || plug->text == NULL ||
-        (parent != NULL && parent->part == NULL)) {
+    if (!plug->has_share || !plug->text || (parent && !parent->part)) {
         return;
     }
-    if (parent == NULL || strcmp(topo_part_text(parent->part, "arbitration"),
-                                 "port-table") != 0) {
+    if (!parent || strcmp(topo_part_text(parent->part, "arbitration"),
+                          "port-table") != 0) {
         topo_errors_add(attacher->loader->errors, plug->share_place,
                         "%s: share: %s has no Port Arbitration Table; give "
                         "the switch set: {arbitration: port-table}, or leave "
                         "share out",
-                        plug->path,
-                        parent != NULL ? parent->name : "a root port");
+                        plug->path, parent ? parent->name : "a root port");
     }
 }
 
@@ -277,7 +273,7 @@ void topo_load_attach(TopoLoader *loader)
         TopoPlug *plug = &g_array_index(loader->plugs, TopoPlug, i);
         bool named = true;
 
-        if (plug->text != NULL) {
+        if (plug->text) {
             find_parent(&attacher, plug, &named);
         }
         if (!named) {
@@ -290,7 +286,7 @@ void topo_load_attach(TopoLoader *loader)
     for (i = 0; i < loader->plugs->len; i++) {
         const TopoPlug *plug = &g_array_index(loader->plugs, TopoPlug, i);
 
-        if (plug->self != NULL && plug->self->name != NULL) {
+        if (plug->self && plug->self->name) {
             check_loop(&attacher, plug, reported);
             check_partition(&attacher, plug);
         }

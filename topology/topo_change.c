@@ -71,7 +71,7 @@ TopoChange *topo_change_parse(const char *text, TopoPlace place,
     g_autoptr(TopoNode) value = NULL;
     g_autofree char *path = NULL;
 
-    if (equals == NULL || equals == text) {
+    if (!equals || equals == text) {
         topo_errors_add(errors, place,
                         "'%s' is not a change; write PATH=VALUE, as in "
                         "workload.seed=2",
@@ -85,7 +85,7 @@ TopoChange *topo_change_parse(const char *text, TopoPlace place,
         return NULL;
     }
     value = topo_node_parse_value(equals + 1, place, errors);
-    if (value == NULL) {
+    if (!value) {
         return NULL;
     }
     return topo_change_new(path, value, place);
@@ -110,7 +110,7 @@ TopoChange *topo_change_ref(TopoChange *change)
 
 void topo_change_unref(TopoChange *change)
 {
-    if (change == NULL || !g_atomic_ref_count_dec(&change->refs)) {
+    if (!change || !g_atomic_ref_count_dec(&change->refs)) {
         return;
     }
     g_free(change->path);
@@ -138,7 +138,7 @@ bool topo_change_is_early(const TopoChange *change)
 {
     g_auto(GStrv) words = g_strsplit(change->path, ".", -1);
 
-    return strchr(change->path, '{') != NULL ||
+    return strchr(change->path, '{') ||
            g_strv_contains((const char *const *)words, "repeat") ||
            g_strv_length(words) == 1;
 }
@@ -170,7 +170,7 @@ static void put(const Walk *walk, TopoNode *map, const char *key)
     if (walk->dry) {
         return;
     }
-    if (walk->change->value == NULL) {
+    if (!walk->change->value) {
         remove_dotted(map, key);
         return;
     }
@@ -187,11 +187,11 @@ static TopoNode *enter(const Walk *walk, TopoNode *map, const char *key,
     TopoNode *child = topo_node_get(map, key);
 
     *ret_good = true;
-    if (child == NULL && !walk->dry) {
+    if (!child && !walk->dry) {
         child = topo_node_new(TOPO_NODE_MAP, walk->change->place);
         topo_node_set(map, key, walk->change->place, child);
     }
-    if (child != NULL && child->kind != TOPO_NODE_MAP) {
+    if (child && child->kind != TOPO_NODE_MAP) {
         lead_nowhere(walk, "'%s' is %s and has no keys", key,
                      topo_node_kind_name(child));
         *ret_good = false;
@@ -226,7 +226,7 @@ static void remove_dotted(TopoNode *map, const char *key)
 
 static bool is_key_of(const TopoSection *section, const char *key)
 {
-    return topo_schema_find(section, key) != NULL ||
+    return topo_schema_find(section, key) ||
            topo_schema_has_group(section, key);
 }
 
@@ -263,7 +263,7 @@ static bool check_part_key(const Walk *walk, const char *key, bool profile)
 /* Sets one key of a map of dotted keys: the rest of the path. */
 static void put_dotted(const Walk *walk, TopoNode *map, const char *key)
 {
-    if (walk->dry || map == NULL) {
+    if (walk->dry || !map) {
         return;
     }
     remove_dotted(map, key);
@@ -302,7 +302,7 @@ static const char *member_name(const TopoNode *member)
 {
     const char *name = topo_node_get_text(member, "name");
 
-    return name != NULL ? name : topo_node_get_text(member, "label");
+    return name ? name : topo_node_get_text(member, "label");
 }
 
 static TopoNode *find_member(const Walk *walk, const TopoNode *list,
@@ -313,7 +313,7 @@ static TopoNode *find_member(const Walk *walk, const TopoNode *list,
     int64_t number;
     unsigned i;
 
-    if (list == NULL || list->kind != TOPO_NODE_LIST) {
+    if (!list || list->kind != TOPO_NODE_LIST) {
         lead_nowhere(walk, "there are no %s here", key);
         return NULL;
     }
@@ -321,10 +321,10 @@ static TopoNode *find_member(const Walk *walk, const TopoNode *list,
         TopoNode *member = g_ptr_array_index(list->items, i);
         const char *own = member_name(member);
 
-        if (own != NULL && strcmp(own, name) == 0) {
+        if (own && strcmp(own, name) == 0) {
             return member;
         }
-        if (own != NULL) {
+        if (own) {
             g_ptr_array_add(names, (void *)own);
         }
     }
@@ -352,16 +352,16 @@ static void walk_list(const Walk *walk, const TopoKey *key, TopoNode *map,
     const TopoSection *section = key->section;
     TopoNode *member = find_member(walk, list, key->key, walk->words[at]);
 
-    if (member == NULL) {
+    if (!member) {
         return;
     }
-    if (section == NULL) {
+    if (!section) {
         const TopoFlowKind *kind =
             topo_flow_find_kind(topo_node_get_text(member, "kind"));
 
         /* A flow without a good kind has at least the keys that all kinds have.
          */
-        section = kind != NULL ? &kind->section : &topo_flow_kinds[0].section;
+        section = kind ? &kind->section : &topo_flow_kinds[0].section;
     }
     if (member->kind != TOPO_NODE_MAP || at + 1 == walk->n_words) {
         g_autoptr(GPtrArray) names = topo_schema_key_names(section);
@@ -423,7 +423,7 @@ static void walk_section(const Walk *walk, const TopoSection *section,
     const TopoKey *key = topo_schema_find(section, word);
     bool good;
 
-    if (strcmp(word, "repeat") == 0 && topo_node_get(map, word) != NULL) {
+    if (strcmp(word, "repeat") == 0 && topo_node_get(map, word)) {
         if (at + 1 == walk->n_words) {
             put(walk, map, word);
         } else {
@@ -434,7 +434,7 @@ static void walk_section(const Walk *walk, const TopoSection *section,
         }
         return;
     }
-    if (key == NULL) {
+    if (!key) {
         g_autoptr(GPtrArray) names = topo_schema_key_names(section);
         g_autofree char *hint = topo_suggest(word, names);
 

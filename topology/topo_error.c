@@ -23,7 +23,7 @@ bool topo_refuse(GError **error, const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    if (error != NULL) {
+    if (error) {
         *error =
             g_error_new_valist(TOPO_ERROR, TOPO_ERROR_SYNTAX, format, args);
     }
@@ -61,7 +61,7 @@ TopoErrors *topo_errors_new(void)
 
 void topo_errors_free(TopoErrors *errors)
 {
-    if (errors == NULL) {
+    if (!errors) {
         return;
     }
     g_ptr_array_unref(errors->entries);
@@ -115,7 +115,7 @@ static void shorten(char *text)
 
     if (strlen(text) > TEXT_MAX) {
         end = g_utf8_find_prev_char(text, text + TEXT_MAX - strlen("..."));
-        strcpy(end != NULL ? end : text, "...");
+        strcpy(end ? end : text, "...");
     }
 }
 
@@ -195,7 +195,7 @@ char *topo_errors_to_string(const TopoErrors *errors)
         g_autofree char *place = topo_place_to_string(entry->place);
 
         g_string_append_printf(out, "%s: ", place);
-        if (entry->label != NULL) {
+        if (entry->label) {
             g_string_append_printf(out, "at point \"%s\": ", entry->label);
         }
         g_string_append_printf(out, "%s\n", entry->text);

@@ -139,7 +139,7 @@ static void find_link(TopoLoader *loader, TopoFault *fault,
     for (unsigned i = 0; i < pub->links->len; i++) {
         TopoLink *link = pub->links->pdata[i];
 
-        if (link->name != NULL && strcmp(link->name, value->text) == 0) {
+        if (link->name && strcmp(link->name, value->text) == 0) {
             fault->link = link;
             return;
         }
@@ -153,7 +153,7 @@ static void find_link(TopoLoader *loader, TopoFault *fault,
     for (unsigned i = 0; i < pub->links->len; i++) {
         TopoLink *link = pub->links->pdata[i];
 
-        if (link->name != NULL) {
+        if (link->name) {
             g_ptr_array_add(names, link->name);
         }
     }
@@ -426,7 +426,7 @@ static void load_begin(TopoLoader *loader, TopoFault *fault,
     const TopoValue *when = topo_values_get(values, "when");
     const char *end = topo_values_text(values, "end");
 
-    fault->end = end == NULL                 ? TOPO_FAULT_BOTH_ENDS
+    fault->end = !end                        ? TOPO_FAULT_BOTH_ENDS
                  : strcmp(end, "lower") == 0 ? TOPO_FAULT_LOWER_END
                                              : TOPO_FAULT_UPPER_END;
     fault->at_ps = topo_values_number(values, "at");
@@ -489,7 +489,7 @@ static void load_fault(TopoLoader *loader, const TopoNode *node,
     TopoFault *fault;
 
     /* The action decides which other keys a fault may have. */
-    if (topo_values_text(values, "action") == NULL) {
+    if (!topo_values_text(values, "action")) {
         return;
     }
     fault = g_new0(TopoFault, 1);

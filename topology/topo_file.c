@@ -16,7 +16,7 @@ bool topo_file_read(const char *path, size_t most, char **ret_text,
     int code = errno;
     size_t got;
 
-    if (file == NULL) {
+    if (!file) {
         return topo_refuse(error, "cannot be read: %s", g_strerror(code));
     }
     do {
@@ -54,7 +54,7 @@ char *topo_file_text(const char *path, size_t *ret_length, GError **error)
         g_prefix_error(error, "%s: ", path);
         return NULL;
     }
-    if (ret_length != NULL) {
+    if (ret_length) {
         *ret_length = length;
     }
     return text;

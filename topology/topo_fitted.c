@@ -108,7 +108,7 @@ bool topo_fitted_read(GPtrArray *all, const TopoNode *node, const char *dir,
         fitted->place = item->place;
         fitted->rows = g_ptr_array_new_with_free_func(row_free);
         g_ptr_array_add(all, fitted);
-        if (file == NULL || rows == NULL || item->items->len != 2 ||
+        if (!file || !rows || item->items->len != 2 ||
             !read_rows(fitted, rows)) {
             topo_errors_add(errors, item->place, "calibrated: %s", shape);
             return false;

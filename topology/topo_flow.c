@@ -33,7 +33,7 @@ const GPtrArray *topo_flow_after(const TopoFlow *flow)
 
 int64_t topo_flow_size_bytes(const TopoFlow *flow)
 {
-    return topo_schema_find(flow->values->section, "size") != NULL
+    return topo_schema_find(flow->values->section, "size")
                ? topo_flow_bytes(flow, "size")
                : 0;
 }

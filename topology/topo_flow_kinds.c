@@ -53,14 +53,14 @@ static void default_driver(TopoLoader *loader, TopoFlow *flow,
 {
     TopoHost *borrower;
 
-    if (topo_flow_has(flow, "driver") || device == NULL) {
+    if (topo_flow_has(flow, "driver") || !device) {
         return;
     }
     borrower = g_hash_table_lookup(loader->loaded->borrowers, device);
-    topo_flow_set_target(
-        flow, "driver",
-        (TopoTarget){TOPO_TARGET_CPU,
-                     borrower != NULL ? borrower : device->host, NULL, -1});
+    topo_flow_set_target(flow, "driver",
+                         (TopoTarget){TOPO_TARGET_CPU,
+                                      borrower ? borrower : device->host, NULL,
+                                      -1});
 }
 
 /* Reports if @count_key operations of `size` bytes are more bytes than fit into
@@ -83,8 +83,7 @@ static void check_two_devices(TopoLoader *loader, const TopoFlow *flow)
 {
     TopoTarget from = topo_flow_target(flow, "from");
 
-    if (from.device != NULL &&
-        from.device == topo_flow_target(flow, "to").device) {
+    if (from.device && from.device == topo_flow_target(flow, "to").device) {
         topo_flow_report(loader, flow, "to",
                          "%s is the same device as from; name another",
                          from.device->path);
@@ -124,7 +123,7 @@ static void check_copy(TopoLoader *loader, TopoFlow *flow)
 {
     TopoDevice *device = topo_flow_device(flow, "device");
 
-    if (device != NULL && device->part != NULL &&
+    if (device && device->part &&
         topo_part_kind(device->part) == TOPO_PART_ENDPOINT) {
         topo_flow_report(loader, flow, "device",
                          "%s has no copy engine; name a GPU, or write kind: "
@@ -202,11 +201,11 @@ static void check_mapping(TopoLoader *loader, TopoFlow *flow)
     TopoTarget target = topo_flow_target(flow, "target");
     TopoDevice *device = topo_flow_device(flow, "device");
 
-    if (!is_word(flow, "mapping", "each") || device == NULL) {
+    if (!is_word(flow, "mapping", "each") || !device) {
         return;
     }
     if (target.kind == TOPO_TARGET_DEVICE ||
-        (target.host != NULL && target.host != device->host)) {
+        (target.host && target.host != device->host)) {
         topo_flow_report(loader, flow, "mapping",
                          "only the RAM of %s can be mapped for each operation; "
                          "write target: %s.ram, or leave `mapping` out",
@@ -317,7 +316,7 @@ static void check_move(TopoLoader *loader, TopoFlow *flow)
     TopoDevice *device = topo_flow_device(flow, "device");
     unsigned i;
 
-    if (device != NULL && device->part != NULL &&
+    if (device && device->part &&
         (topo_part_kind(device->part) != TOPO_PART_ENDPOINT ||
          !topo_part_has(device->part, "move.setup"))) {
         topo_flow_report(loader, flow, "device",
@@ -325,7 +324,7 @@ static void check_move(TopoLoader *loader, TopoFlow *flow)
                          "endpoint whose part has `move:`",
                          device->path);
     }
-    for (i = 0; device != NULL && i < G_N_ELEMENTS(ends); i++) {
+    for (i = 0; device && i < G_N_ELEMENTS(ends); i++) {
         if (topo_flow_target(flow, ends[i]).device == device) {
             topo_flow_report(loader, flow, ends[i],
                              "%s moves its own memory by a dma flow; name "
@@ -404,7 +403,7 @@ static void check_nvme(TopoLoader *loader, TopoFlow *flow)
                                           topo_flow_host(flow, "driver"), NULL,
                                           -1});
     }
-    if (device != NULL && device->part != NULL) {
+    if (device && device->part) {
         check_drive(loader, flow, device);
     }
     check_total(loader, flow, "count");
@@ -467,7 +466,7 @@ static void check_replay(TopoLoader *loader, TopoFlow *flow)
                          "%s is more than 1000%%; write less",
                          topo_values_text(flow->values, "pace"));
     }
-    if (text == NULL) {
+    if (!text) {
         return;
     }
     flow->file = topo_load_path(loader, text);
@@ -675,7 +674,7 @@ const TopoFlowKind *topo_flow_find_kind(const char *name)
 {
     unsigned i;
 
-    for (i = 0; name != NULL && i < topo_flow_n_kinds; i++) {
+    for (i = 0; name && i < topo_flow_n_kinds; i++) {
         if (strcmp(topo_flow_kinds[i].name, name) == 0) {
             return &topo_flow_kinds[i];
         }

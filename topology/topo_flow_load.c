@@ -33,11 +33,11 @@ static bool check_target(TopoLoader *loader, const TopoFlow *flow,
                          target->host->name);
         return false;
     }
-    if (device == NULL || device->part == NULL) {
+    if (!device || !device->part) {
         return true;
     }
     if ((key->targets & TOPO_MAY_BE_BAR) != 0 &&
-        topo_part_bars(device->part, &n) == NULL) {
+        !topo_part_bars(device->part, &n)) {
         topo_flow_report(loader, flow, key->key,
                          "%s has no BAR; name another target", device->path);
         return false;
@@ -73,10 +73,10 @@ static TopoTarget find_device(TopoLoader *loader, const TopoFlow *flow,
 {
     TopoDevice *device = topo_load_find_device(loader, value);
 
-    if (device == NULL) {
+    if (!device) {
         return (TopoTarget){TOPO_TARGET_NONE, NULL, NULL, -1};
     }
-    if (device->part != NULL && topo_part_kind(device->part) == TOPO_PART_NTB) {
+    if (device->part && topo_part_kind(device->part) == TOPO_PART_NTB) {
         topo_flow_report(loader, flow, "device",
                          "%s is an NTB adapter and has no DMA engine; name a "
                          "GPU or an endpoint",
@@ -96,13 +96,13 @@ static void find_references(TopoLoader *loader, TopoFlow *flow)
         TopoTarget *target = &flow->targets[i];
 
         target->bar = -1;
-        if (!value->valid || value->text == NULL) {
+        if (!value->valid || !value->text) {
             continue;
         }
         switch (section->keys[i].type) {
         case TOPO_TYPE_HOST:
             host = topo_load_find_host(loader, value);
-            if (host != NULL) {
+            if (host) {
                 target->kind = TOPO_TARGET_CPU;
                 target->host = host;
             }
@@ -128,11 +128,11 @@ static void load_after(TopoLoader *loader, TopoFlow *flow)
         const TopoNode *name = g_ptr_array_index(names, i);
         TopoFlow *before = NULL;
 
-        if (name->text == NULL) {
+        if (!name->text) {
             continue; /* reported when the list was read */
         }
         before = g_hash_table_lookup(loader->loaded->flows, name->text);
-        if (before == NULL) {
+        if (!before) {
             topo_errors_add(loader->errors, name->place,
                             "after: no flow '%s' stands before this one in the "
                             "list; name one that does",
@@ -159,7 +159,7 @@ static void load_streams(TopoLoader *loader, TopoFlow *flow)
         const TopoNode *name = g_ptr_array_index(names, i);
         TopoFlow *before;
 
-        if (name->text == NULL) {
+        if (!name->text) {
             continue; /* reported when the list was read */
         }
         if (flow->kind->has_own_fabric) {
@@ -174,8 +174,7 @@ static void load_streams(TopoLoader *loader, TopoFlow *flow)
                             "streams: '%s' stands in the list twice; write "
                             "it once",
                             name->text);
-        } else if (before != NULL &&
-                   !g_ptr_array_find(flow->after, before, NULL)) {
+        } else if (before && !g_ptr_array_find(flow->after, before, NULL)) {
             g_ptr_array_add(flow->after, before);
         }
         g_hash_table_insert(streams, g_strdup(name->text), flow);
@@ -187,14 +186,13 @@ static void refuse_kind(TopoLoader *loader, const TopoNode *node)
     const TopoNode *given = topo_node_get(node, "kind");
     const char *text = topo_node_get_text(node, "kind");
     g_autoptr(GPtrArray) names = topo_flow_kind_names();
-    g_autofree char *hint = topo_suggest(text != NULL ? text : "", names);
+    g_autofree char *hint = topo_suggest(text ? text : "", names);
 
-    if (text != NULL) {
+    if (text) {
         topo_errors_add(loader->errors, given->place,
                         "'%s' is no kind of a flow%s", text, hint);
     } else {
-        topo_errors_add(loader->errors,
-                        given != NULL ? given->place : node->place,
+        topo_errors_add(loader->errors, given ? given->place : node->place,
                         "a flow needs a kind%s", hint);
     }
 }
@@ -206,7 +204,7 @@ TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node)
     TopoFlow *flow;
 
     /* The kind decides which other keys a flow may have. */
-    if (kind == NULL) {
+    if (!kind) {
         refuse_kind(loader, node);
         return NULL;
     }
@@ -219,7 +217,7 @@ TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node)
     find_references(loader, flow);
     load_after(loader, flow);
     load_streams(loader, flow);
-    if (kind->check != NULL) {
+    if (kind->check) {
         kind->check(loader, flow);
     }
     return flow;

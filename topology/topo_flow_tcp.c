@@ -5,8 +5,7 @@
 static void check_cpu_has_tcp(TopoLoader *loader, const TopoFlow *flow,
                               const char *key, const TopoDevice *nic)
 {
-    if (nic->host->cpu != NULL &&
-        !topo_part_has(nic->host->cpu, "tcp.packet")) {
+    if (nic->host->cpu && !topo_part_has(nic->host->cpu, "tcp.packet")) {
         topo_flow_report(loader, flow, key,
                          "the CPU of host %s has no `tcp:`; give its part the "
                          "costs of TCP, or take another",
@@ -20,7 +19,7 @@ static void check_nic_is_own(TopoLoader *loader, const TopoFlow *flow,
     const TopoHost *borrower =
         g_hash_table_lookup(loader->loaded->borrowers, nic);
 
-    if (borrower != NULL) {
+    if (borrower) {
         topo_flow_report(loader, flow, key,
                          "%s is lent to host %s, and a flow of TCP runs in the "
                          "NIC's own host; leave it out of `lend`, or name "
@@ -39,7 +38,7 @@ static const char *check_nic_port(TopoLoader *loader, const TopoFlow *flow,
     const char *name;
     unsigned i;
 
-    if (nic == NULL || nic->part == NULL) {
+    if (!nic || !nic->part) {
         return NULL;
     }
     if (!topo_device_is_nic(nic)) {
@@ -59,7 +58,7 @@ static const char *check_nic_port(TopoLoader *loader, const TopoFlow *flow,
         return NULL;
     }
     name = topo_nic_network(nic, (unsigned)port);
-    for (i = 0; name != NULL && i < networks->len; i++) {
+    for (i = 0; name && i < networks->len; i++) {
         const TopoNetwork *network = g_ptr_array_index(networks, i);
 
         if (g_strcmp0(network->name, name) == 0) {
@@ -91,7 +90,7 @@ static void check_packet(TopoLoader *loader, const TopoFlow *flow)
                          "it must hold two packets of %s; write more",
                          topo_values_text(values, "mtu"));
     }
-    if (from != NULL && from->part != NULL && topo_device_is_nic(from) &&
+    if (from && from->part && topo_device_is_nic(from) &&
         mtu - topo_values_number(values, "headers") >
             topo_part_bytes(from->part, "nic.segment")) {
         topo_flow_report(loader, flow, "mtu",
@@ -108,10 +107,10 @@ void topo_flow_check_tcp(TopoLoader *loader, TopoFlow *flow)
         check_nic_port(loader, flow, "from", "from_port");
     const char *to_network = check_nic_port(loader, flow, "to", "to_port");
 
-    if (to != NULL && to == topo_flow_device(flow, "from")) {
+    if (to && to == topo_flow_device(flow, "from")) {
         topo_flow_report(loader, flow, "to",
                          "%s is the same NIC as from; name another", to->path);
-    } else if (from_network != NULL && to_network != NULL &&
+    } else if (from_network && to_network &&
                g_strcmp0(from_network, to_network) != 0) {
         topo_flow_report(loader, flow, "to",
                          "%s is in the network %s, and the sender in %s; name "
@@ -134,7 +133,7 @@ void topo_flow_check_tcp_devmem(TopoLoader *loader, TopoFlow *flow)
     const TopoValue *unsplit = topo_values_get(values, "unsplit");
 
     topo_flow_check_tcp(loader, flow);
-    if (to != NULL && to->part != NULL && topo_device_is_nic(to) &&
+    if (to && to->part && topo_device_is_nic(to) &&
         !topo_part_bool(to->part, "nic.header_split")) {
         topo_flow_report(loader, flow, "to",
                          "%s cannot split headers, which device memory TCP "

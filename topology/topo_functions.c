@@ -49,11 +49,11 @@ static void load_function(TopoLoader *loader, TopoHost *host,
     g_ptr_array_add(host->functions, function);
     read_address(loader, topo_values_get(values, "address"),
                  &function->address);
-    function->has_above = below->given && below->text != NULL;
+    function->has_above = below->given && below->text;
     if (function->has_above) {
         read_address(loader, below, &function->above);
     }
-    function->is_bridge = buses->given && buses->text != NULL;
+    function->is_bridge = buses->given && buses->text;
     if (function->is_bridge && !read_buses(buses->text, function)) {
         topo_errors_add(loader->errors, buses->place,
                         "'%s' is no range of bus numbers; write for example "

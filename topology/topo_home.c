@@ -28,13 +28,13 @@ static char *own_folder(void)
 
     if (dladdr1((void *)topo_home_find, &info, (void **)&map,
                 RTLD_DL_LINKMAP) != 0 &&
-        map != NULL && map->l_name != NULL && *map->l_name != '\0') {
+        map && map->l_name && *map->l_name != '\0') {
         path = realpath(map->l_name, NULL);
     } else {
         /* The name of the program itself is empty there. */
         path = realpath("/proc/self/exe", NULL);
     }
-    if (path == NULL) {
+    if (!path) {
         return NULL;
     }
     dir = g_path_get_dirname(path);
@@ -82,12 +82,12 @@ TopoHome *topo_home_find(void)
 {
     g_autofree char *dir = own_folder();
 
-    return dir != NULL ? topo_home_find_above(dir) : NULL;
+    return dir ? topo_home_find_above(dir) : NULL;
 }
 
 void topo_home_free(TopoHome *home)
 {
-    if (home == NULL) {
+    if (!home) {
         return;
     }
     g_free(home->prefix);
@@ -106,7 +106,7 @@ char *topo_home_resolve(const char *file)
         return g_strdup(file);
     }
     home = topo_home_find();
-    if (home != NULL) {
+    if (home) {
         if (g_str_has_prefix(name, "scenarios/")) {
             name += strlen("scenarios/");
         }

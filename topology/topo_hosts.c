@@ -230,7 +230,7 @@ static const TopoPart *load_part(TopoLoader *loader, const TopoValues *values,
     const TopoValue *name = topo_values_get(values, key);
     const TopoNode *set = NULL;
 
-    if (!name->valid || name->text == NULL) {
+    if (!name->valid || !name->text) {
         return NULL;
     }
     if (topo_values_given(values, "set")) {
@@ -273,7 +273,7 @@ static char *claim_path(TopoLoader *loader, const TopoHost *host,
     const TopoValue *name = topo_values_get(values, "name");
     char *path;
 
-    if (!name->valid || name->text == NULL || host->name == NULL) {
+    if (!name->valid || !name->text || !host->name) {
         return NULL;
     }
     if (strcmp(name->text, "ram") == 0 || strcmp(name->text, "cpu") == 0) {
@@ -298,7 +298,7 @@ static char *claim_path(TopoLoader *loader, const TopoHost *host,
 
 static const char *user_name(const char *path)
 {
-    return path != NULL ? path : "a nameless element";
+    return path ? path : "a nameless element";
 }
 
 /* Reports if another partition of the chip of @sw is of another part. */
@@ -338,15 +338,15 @@ static void load_switch(TopoLoader *loader, TopoHost *host,
     sw->acs = (TopoAcs)topo_values_number(values, "acs");
     sw->acs_direct = (TopoAcsDirect)topo_values_number(values, "acs_direct");
     sw->acs_redirect =
-        sw->part != NULL && topo_part_bool(sw->part, "acs") &&
+        sw->part && topo_part_bool(sw->part, "acs") &&
         (sw->acs == TOPO_ACS_ON || (sw->acs == TOPO_ACS_AUTO && host->iommu));
-    if (sw->part != NULL && sw->acs == TOPO_ACS_ON && !sw->acs_redirect) {
+    if (sw->part && sw->acs == TOPO_ACS_ON && !sw->acs_redirect) {
         topo_errors_add(loader->errors, topo_values_get(values, "acs")->place,
                         "%s: part '%s' has no ACS; leave acs: on out, or "
                         "choose another part",
                         user_name(sw->path), topo_part_name(sw->part));
     }
-    if (sw->part != NULL && sw->acs_direct != TOPO_ACS_DIRECT_OFF &&
+    if (sw->part && sw->acs_direct != TOPO_ACS_DIRECT_OFF &&
         !topo_part_bool(sw->part, "acs")) {
         topo_errors_add(loader->errors,
                         topo_values_get(values, "acs_direct")->place,
@@ -355,7 +355,7 @@ static void load_switch(TopoLoader *loader, TopoHost *host,
                         user_name(sw->path), topo_part_name(sw->part));
     }
     sw->uplink_share = (unsigned)topo_values_number(values, "uplink_share");
-    if (sw->part != NULL && topo_values_given(values, "uplink_share") &&
+    if (sw->part && topo_values_given(values, "uplink_share") &&
         strcmp(topo_part_text(sw->part, "arbitration"), "port-table") != 0) {
         topo_errors_add(loader->errors,
                         topo_values_get(values, "uplink_share")->place,
@@ -368,7 +368,7 @@ static void load_switch(TopoLoader *loader, TopoHost *host,
     check_chip(loader, host, sw, topo_values_get(values, "chip")->place);
     keep_plug(loader, host, values, &sw->at, sw, sw->part, user_name(sw->path));
     g_ptr_array_add(host->switches, sw);
-    if (sw->path != NULL) {
+    if (sw->path) {
         g_hash_table_insert(loader->loaded->switches, sw->path, sw);
     }
 }
@@ -432,7 +432,7 @@ static void check_device_chip(TopoLoader *loader, const TopoDevice *device,
 {
     const GPtrArray *hosts = loader->loaded->pub.hosts;
 
-    if (device->chip == NULL || device->part == NULL) {
+    if (!device->chip || !device->part) {
         return;
     }
     if (topo_part_kind(device->part) != TOPO_PART_NTB) {
@@ -448,8 +448,8 @@ static void check_device_chip(TopoLoader *loader, const TopoDevice *device,
         for (unsigned j = 0; j < host->devices->len; j++) {
             const TopoDevice *other = host->devices->pdata[j];
 
-            if (other->chip == NULL || strcmp(other->chip, device->chip) != 0 ||
-                other->part == NULL) {
+            if (!other->chip || strcmp(other->chip, device->chip) != 0 ||
+                !other->part) {
                 continue;
             }
             if (host == device->host) {
@@ -492,7 +492,7 @@ static void load_device(TopoLoader *loader, TopoHost *host,
                              TOPO_KIND_BIT(TOPO_PART_GPU) |
                                  TOPO_KIND_BIT(TOPO_PART_ENDPOINT) |
                                  TOPO_KIND_BIT(TOPO_PART_NTB));
-    if (device->part != NULL && topo_part_kind(device->part) == TOPO_PART_NTB) {
+    if (device->part && topo_part_kind(device->part) == TOPO_PART_NTB) {
         g_ptr_array_set_size(device->links,
                              (int)topo_part_int(device->part, "cable.ports"));
     }
@@ -505,7 +505,7 @@ static void load_device(TopoLoader *loader, TopoHost *host,
         load_vm_device(loader, device, topo_values_get(values, "vm")->node);
     }
     g_ptr_array_add(host->devices, device);
-    if (device->path != NULL) {
+    if (device->path) {
         g_hash_table_insert(loader->loaded->devices, device->path, device);
     }
 }
@@ -535,7 +535,7 @@ static void load_host(TopoLoader *loader, const TopoNode *node)
         g_hash_table_insert(loader->loaded->hosts, host->name, host);
     }
     host->cpu = load_part(loader, values, "cpu",
-                          host->name != NULL ? host->name : "a nameless host",
+                          host->name ? host->name : "a nameless host",
                           TOPO_KIND_BIT(TOPO_PART_CPU));
     if (switches->len > SWITCHES_MAX) {
         topo_errors_add(loader->errors,

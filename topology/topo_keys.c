@@ -29,7 +29,7 @@ static char *take_word(const Walk *walk, const char **rest)
     const char *dot = strchr(*rest, '.');
     char *word;
 
-    if (dot == NULL) {
+    if (!dot) {
         return NULL;
     }
     word = g_strndup(*rest, (size_t)(dot - *rest));
@@ -70,11 +70,11 @@ static void offer_choices(const Walk *walk, const TopoSection *section,
     g_autofree char *word = g_strndup(rest, (size_t)(equals - rest));
     const TopoKey *key = topo_schema_find(section, word);
 
-    if (key != NULL && key->choices != NULL) {
+    if (key && key->choices) {
         g_auto(GStrv) choices = g_strsplit(key->choices, "|", -1);
 
         g_string_append_printf(walk->done, "%s=", word);
-        for (char **choice = choices; *choice != NULL; choice++) {
+        for (char **choice = choices; *choice; choice++) {
             offer(walk, *choice, "");
         }
     }
@@ -84,7 +84,7 @@ static void offer_choices(const Walk *walk, const TopoSection *section,
 static void end_in(const Walk *walk, const TopoSection *section,
                    const char *rest)
 {
-    if (strchr(rest, '=') != NULL) {
+    if (strchr(rest, '=')) {
         offer_choices(walk, section, rest);
     } else {
         offer_keys(walk, section);
@@ -103,7 +103,7 @@ static const char *name_of(const TopoNode *member)
 {
     const char *name = topo_node_get_text(member, "name");
 
-    return name != NULL ? name : topo_node_get_text(member, "label");
+    return name ? name : topo_node_get_text(member, "label");
 }
 
 static void offer_members(const Walk *walk, const TopoNode *list)
@@ -112,7 +112,7 @@ static void offer_members(const Walk *walk, const TopoNode *list)
         const char *name = name_of(list->items->pdata[i]);
         g_autofree char *number = g_strdup_printf("%u", i);
 
-        offer(walk, name != NULL ? name : number, ".");
+        offer(walk, name ? name : number, ".");
     }
 }
 
@@ -123,7 +123,7 @@ static const TopoNode *find_member(const TopoNode *list, const char *word)
     for (unsigned i = 0; i < list->items->len; i++) {
         const char *name = name_of(list->items->pdata[i]);
 
-        if (name != NULL && strcmp(name, word) == 0) {
+        if (name && strcmp(name, word) == 0) {
             return list->items->pdata[i];
         }
     }
@@ -136,10 +136,10 @@ static const TopoNode *find_member(const TopoNode *list, const char *word)
 static void offer_parts(const Walk *walk, const TopoNode *own)
 {
     g_autofree char *dir = topo_library_find_dir(walk->path);
-    GDir *open = dir != NULL ? g_dir_open(dir, 0, NULL) : NULL;
+    GDir *open = dir ? g_dir_open(dir, 0, NULL) : NULL;
     const char *entry;
 
-    while (open != NULL && (entry = g_dir_read_name(open)) != NULL) {
+    while (open && (entry = g_dir_read_name(open))) {
         if (g_str_has_suffix(entry, ".yaml")) {
             g_autofree char *name =
                 g_strndup(entry, strlen(entry) - strlen(".yaml"));
@@ -149,8 +149,7 @@ static void offer_parts(const Walk *walk, const TopoNode *own)
     }
     g_clear_pointer(&open, g_dir_close);
     for (unsigned i = 0;
-         own != NULL && own->kind == TOPO_NODE_MAP && i < own->items->len;
-         i++) {
+         own && own->kind == TOPO_NODE_MAP && i < own->items->len; i++) {
         const TopoEntry *part = own->items->pdata[i];
 
         offer(walk, part->key, ".");
@@ -167,23 +166,23 @@ static void walk_list(const Walk *walk, const TopoKey *key,
     const TopoNode *member;
     g_autofree char *word = NULL;
 
-    if (list == NULL || list->kind != TOPO_NODE_LIST) {
+    if (!list || list->kind != TOPO_NODE_LIST) {
         return;
     }
     word = take_word(walk, &rest);
-    if (word == NULL) {
+    if (!word) {
         offer_members(walk, list);
         return;
     }
     member = find_member(list, word);
-    if (member == NULL) {
+    if (!member) {
         return;
     }
-    if (section == NULL) {
+    if (!section) {
         const TopoFlowKind *kind =
             topo_flow_find_kind(topo_node_get_text(member, "kind"));
 
-        section = kind != NULL ? &kind->section : &topo_flow_kinds[0].section;
+        section = kind ? &kind->section : &topo_flow_kinds[0].section;
     }
     walk_section(walk, section, member, rest);
 }
@@ -192,7 +191,7 @@ static void walk_parts(const Walk *walk, const TopoNode *own, const char *rest)
 {
     g_autofree char *name = take_word(walk, &rest);
 
-    if (name == NULL) {
+    if (!name) {
         offer_parts(walk, own);
     } else {
         end_in_part(walk, rest);
@@ -207,7 +206,7 @@ static void walk_section(const Walk *walk, const TopoSection *section,
     const TopoKey *key = topo_schema_find(section, first);
     g_autofree char *word = NULL;
 
-    if (key == NULL || !goes_on(key) || rest[length] != '.') {
+    if (!key || !goes_on(key) || rest[length] != '.') {
         end_in(walk, section, rest);
         return;
     }
@@ -266,7 +265,7 @@ static TopoNode *read_tree(const char *path)
         return NULL;
     }
     tree = topo_node_parse(path, data, length, errors);
-    return tree != NULL ? topo_repeat_expand(tree, errors) : NULL;
+    return tree ? topo_repeat_expand(tree, errors) : NULL;
 }
 
 GPtrArray *topo_keys_complete(const char *path, const char *begun)
@@ -276,7 +275,7 @@ GPtrArray *topo_keys_complete(const char *path, const char *begun)
     g_autoptr(GString) done = g_string_new(NULL);
     Walk walk = {root, path, done, found};
 
-    if (root != NULL) {
+    if (root) {
         walk_section(&walk, &topo_section_scenario, root, begun);
         tidy(found, begun);
     }

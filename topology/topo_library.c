@@ -65,7 +65,7 @@ static void profile_unref(void *data)
 {
     Profile *profile = data;
 
-    if (profile == NULL || !g_atomic_ref_count_dec(&profile->references)) {
+    if (!profile || !g_atomic_ref_count_dec(&profile->references)) {
         return;
     }
     profile_unref(profile->base);
@@ -90,7 +90,7 @@ TopoLibrary *topo_library_new(const char *dir, const TopoNode *own,
     library->dir = g_strdup(dir);
     library->own = own;
     library->own_index = g_hash_table_new(g_str_hash, g_str_equal);
-    for (i = 0; own != NULL && i < own->items->len; i++) {
+    for (i = 0; own && i < own->items->len; i++) {
         const TopoEntry *entry = g_ptr_array_index(own->items, i);
 
         g_hash_table_insert(library->own_index, entry->key, entry->value);
@@ -108,7 +108,7 @@ TopoLibrary *topo_library_new(const char *dir, const TopoNode *own,
 
 void topo_library_free(TopoLibrary *library)
 {
-    if (library == NULL) {
+    if (!library) {
         return;
     }
     g_ptr_array_unref(library->parts);
@@ -134,7 +134,7 @@ static bool file_exists(const char *dir, const char *name, TopoSources *sources)
     TopoPlace nowhere = {"", 0, 0};
 
     /* A text that is not a name, such as "../x", could leave the directory. */
-    if (dir == NULL || !topo_check_name(name, nowhere, NULL)) {
+    if (!dir || !topo_check_name(name, nowhere, NULL)) {
         return false;
     }
     path = file_path(dir, name);
@@ -144,7 +144,7 @@ static bool file_exists(const char *dir, const char *name, TopoSources *sources)
 bool topo_library_has(const char *dir, const TopoNode *own, const char *name,
                       TopoSources *sources)
 {
-    return topo_node_get(own, name) != NULL || file_exists(dir, name, sources);
+    return topo_node_get(own, name) || file_exists(dir, name, sources);
 }
 
 /* Returns the parent of @dir, computed from the text alone. Examples of results
@@ -168,11 +168,10 @@ static char *own_parts(void)
 {
     g_autoptr(TopoHome) home = topo_home_find();
     g_autofree char *dir =
-        home != NULL ? g_build_filename(home->scenarios, "parts", NULL) : NULL;
+        home ? g_build_filename(home->scenarios, "parts", NULL) : NULL;
 
-    return dir != NULL && g_file_test(dir, G_FILE_TEST_IS_DIR)
-               ? g_steal_pointer(&dir)
-               : NULL;
+    return dir && g_file_test(dir, G_FILE_TEST_IS_DIR) ? g_steal_pointer(&dir)
+                                                       : NULL;
 }
 
 char *topo_library_find_dir(const char *file)
@@ -214,7 +213,7 @@ static const TopoNode *load_file(TopoLibrary *library, const char *name)
         topo_sources_get_tree(library->sources, path, library->errors, &error);
 
     g_hash_table_insert(library->files, g_strdup(name), (void *)source);
-    if (source == NULL) {
+    if (!source) {
         TopoPlace place = {g_intern_string(path), 0, 0};
 
         topo_errors_add(library->errors, place, "%s", error->message);
@@ -230,16 +229,16 @@ static GPtrArray *list_names(const TopoLibrary *library)
     const char *entry;
     unsigned i;
 
-    if (library->dir != NULL) {
+    if (library->dir) {
         dir = g_dir_open(library->dir, 0, NULL);
     }
-    while (dir != NULL && (entry = g_dir_read_name(dir)) != NULL) {
+    while (dir && (entry = g_dir_read_name(dir))) {
         if (g_str_has_suffix(entry, ".yaml")) {
             g_ptr_array_add(names, g_strndup(entry, strlen(entry) - 5));
         }
     }
     g_clear_pointer(&dir, g_dir_close);
-    for (i = 0; library->own != NULL && i < library->own->items->len; i++) {
+    for (i = 0; library->own && i < library->own->items->len; i++) {
         const TopoEntry *own = g_ptr_array_index(library->own->items, i);
 
         g_ptr_array_add(names, g_strdup(own->key));
@@ -259,7 +258,7 @@ static void report_unknown(TopoLibrary *library, const char *name,
     }
     names = list_names(library);
     hint = topo_suggest(name, names);
-    if (library->dir == NULL) {
+    if (!library->dir) {
         topo_errors_add(
             library->errors, place,
             "unknown part '%s'%s (no directory `parts` or "
@@ -285,21 +284,21 @@ static void check_sources(TopoLibrary *library, const TopoSection *section,
         g_autofree char *group =
             g_strndup(entry->key, strcspn(entry->key, "."));
         const TopoKey *key = topo_schema_find(section, entry->key);
-        bool numeric = key != NULL ? key->type != TOPO_TYPE_BOOL &&
-                                         key->type != TOPO_TYPE_WORD
-                                   : topo_schema_has_group(section, entry->key);
+        bool numeric =
+            key ? key->type != TOPO_TYPE_BOOL && key->type != TOPO_TYPE_WORD
+                : topo_schema_has_group(section, entry->key);
 
-        if (numeric && topo_node_get_text(sources, group) == NULL) {
+        if (numeric && !topo_node_get_text(sources, group)) {
             topo_errors_add(library->errors, entry->place,
                             "'%s' has no source; add one to `sources:`, as in "
                             "{%s: \"datasheet, section 2\"}",
                             entry->key, group);
         }
     }
-    for (i = 0; sources != NULL && i < sources->items->len; i++) {
+    for (i = 0; sources && i < sources->items->len; i++) {
         const TopoEntry *entry = g_ptr_array_index(sources->items, i);
 
-        if (topo_schema_find(section, entry->key) == NULL &&
+        if (!topo_schema_find(section, entry->key) &&
             !topo_schema_has_group(section, entry->key)) {
             topo_errors_add(library->errors, entry->place,
                             "`sources:` names '%s', which is not a key of %s "
@@ -326,7 +325,7 @@ static bool read_words(TopoLibrary *library, const TopoNode *node,
         TopoNode *value = topo_node_get(node, word);
         TopoNode only = {TOPO_NODE_MAP, node->place, NULL, NULL};
 
-        if (value == NULL) {
+        if (!value) {
             continue;
         }
         only.items = g_ptr_array_new();
@@ -351,7 +350,7 @@ static bool set_kind(TopoLibrary *library, Profile *profile,
     const char *kind = topo_values_text(words, "kind");
 
     topo_schema_find_kind(kind, &profile->kind);
-    if (parent == NULL || parent->kind == profile->kind) {
+    if (!parent || parent->kind == profile->kind) {
         return true;
     }
     topo_errors_add(library->errors, topo_values_get(words, "kind")->place,
@@ -373,13 +372,12 @@ static void set_sources(TopoValues *values, const TopoNode *node)
         TopoValue *value = &values->values[i];
         const char *text;
 
-        if (!value->given || value->source != NULL ||
+        if (!value->given || value->source ||
             value->place.file != node->place.file) {
             continue;
         }
         text = topo_node_get_text(sources, key);
-        value->source =
-            text != NULL ? text : topo_node_get_text(sources, group);
+        value->source = text ? text : topo_node_get_text(sources, group);
     }
 }
 
@@ -394,12 +392,12 @@ static bool read_fitted(TopoLibrary *library, Profile *profile,
     g_autofree char *file_dir =
         in_file ? NULL : g_path_get_dirname(node->place.file);
 
-    if (fitted != NULL &&
+    if (fitted &&
         !topo_fitted_read(profile->fitted, fitted,
                           in_file ? library->dir : file_dir, library->errors)) {
         return false;
     }
-    if (parent != NULL) {
+    if (parent) {
         topo_fitted_inherit(profile->fitted, parent->fitted);
     }
     return true;
@@ -426,7 +424,7 @@ static void read_profile(TopoLibrary *library, Profile *profile,
     }
     kind = topo_values_text(words, "kind");
     base = topo_values_text(words, "base");
-    if (base == NULL && kind == NULL) {
+    if (!base && !kind) {
         if (in_file ||
             !file_exists(library->dir, profile->name, library->sources)) {
             topo_errors_add(library->errors, node->place,
@@ -438,22 +436,22 @@ static void read_profile(TopoLibrary *library, Profile *profile,
         }
         base = profile->name;
     }
-    if (base != NULL) {
+    if (base) {
         bool same = strcmp(base, profile->name) == 0;
 
         parent = find_profile(library, base, in_file || same,
                               topo_values_get(words, "base")->place);
-        if (parent == NULL || parent->values == NULL) {
+        if (!parent || !parent->values) {
             return;
         }
         profile->base = profile_ref(parent);
         profile->kind = parent->kind;
         values = topo_values_copy(parent->values);
     }
-    if (kind != NULL && !set_kind(library, profile, parent, words)) {
+    if (kind && !set_kind(library, profile, parent, words)) {
         return;
     }
-    if (values == NULL) {
+    if (!values) {
         values = topo_values_new(topo_schema_part(profile->kind), node->place);
     }
     if (!topo_values_merge(values, node, profile_words,
@@ -478,7 +476,7 @@ static Profile *take_kept(TopoLibrary *library, const char *name)
     g_autofree char *path = file_path(library->dir, name);
     Profile *kept = topo_sources_kept(library->sources, path);
 
-    for (Profile *profile = kept; profile != NULL; profile = profile->base) {
+    for (Profile *profile = kept; profile; profile = profile->base) {
         g_autofree char *id = g_strconcat("file:", profile->name, NULL);
         g_autofree char *of_base = file_path(library->dir, profile->name);
 
@@ -519,10 +517,10 @@ static Profile *find_profile(TopoLibrary *library, const char *name,
     bool is_file;
 
     /* No name has a ':', so the two kinds of profile cannot be mixed up. */
-    id = g_strconcat(node == NULL ? "file:" : "", name, NULL);
+    id = g_strconcat(!node ? "file:" : "", name, NULL);
     profile = g_hash_table_lookup(library->profiles, id);
-    if (profile != NULL) {
-        if (library->depth > 0 && profile->place.file == NULL) {
+    if (profile) {
+        if (library->depth > 0 && !profile->place.file) {
             topo_errors_add(library->errors, place,
                             "part '%s' is based on itself; end the chain of "
                             "`base:` with a whole profile",
@@ -530,12 +528,12 @@ static Profile *find_profile(TopoLibrary *library, const char *name,
         }
         return profile;
     }
-    if (node == NULL && !file_exists(library->dir, name, library->sources)) {
+    if (!node && !file_exists(library->dir, name, library->sources)) {
         report_unknown(library, name, place);
         return NULL;
     }
-    profile = node == NULL ? take_kept(library, name) : NULL;
-    if (profile != NULL) {
+    profile = !node ? take_kept(library, name) : NULL;
+    if (profile) {
         return profile;
     }
     if (library->depth >= BASES_MAX) {
@@ -547,18 +545,18 @@ static Profile *find_profile(TopoLibrary *library, const char *name,
     }
     profile = profile_new(name);
     g_hash_table_insert(library->profiles, g_steal_pointer(&id), profile);
-    is_file = node == NULL;
+    is_file = !node;
     if (is_file) {
         node = load_file(library, name);
     }
-    if (node != NULL) {
+    if (node) {
         library->depth++;
         read_profile(library, profile, node, is_file);
         library->depth--;
         /* A profile without a file in its place is still being read. */
         profile->place = node->place;
         if (is_file && topo_errors_count(library->errors) == before &&
-            (profile->base == NULL || profile->base->is_kept)) {
+            (!profile->base || profile->base->is_kept)) {
             keep(library, profile);
         }
     } else {
@@ -571,7 +569,7 @@ void topo_library_check_own(TopoLibrary *library)
 {
     unsigned i;
 
-    for (i = 0; library->own != NULL && i < library->own->items->len; i++) {
+    for (i = 0; library->own && i < library->own->items->len; i++) {
         const TopoEntry *entry = g_ptr_array_index(library->own->items, i);
 
         if (topo_check_name(entry->key, entry->place, library->errors)) {
@@ -602,12 +600,12 @@ static const TopoPart *share_part(TopoLibrary *library, Profile *profile,
 {
     TopoPart *part = g_atomic_pointer_get(&profile->shared);
 
-    if (part != NULL || g_hash_table_contains(library->wrong, profile)) {
+    if (part || g_hash_table_contains(library->wrong, profile)) {
         return part;
     }
     part = topo_part_new(profile->name, profile->kind, profile->place,
                          profile->values, user, place, library->errors);
-    if (part == NULL) {
+    if (!part) {
         g_hash_table_add(library->wrong, profile);
         return NULL;
     }
@@ -627,7 +625,7 @@ const TopoPart *topo_library_get(TopoLibrary *library, const char *name,
     g_autoptr(TopoValues) values = NULL;
     TopoPart *part;
 
-    if (profile == NULL || profile->values == NULL) {
+    if (!profile || !profile->values) {
         return NULL;
     }
     if ((kinds & TOPO_KIND_BIT(profile->kind)) == 0) {
@@ -638,7 +636,7 @@ const TopoPart *topo_library_get(TopoLibrary *library, const char *name,
                         user, name, topo_part_kind_name(profile->kind), wanted);
         return NULL;
     }
-    if (set == NULL) {
+    if (!set) {
         return share_part(library, profile, user, place);
     }
     values = topo_values_copy(profile->values);
@@ -647,7 +645,7 @@ const TopoPart *topo_library_get(TopoLibrary *library, const char *name,
     }
     part = topo_part_new(name, profile->kind, profile->place, values, user,
                          place, library->errors);
-    if (part != NULL) {
+    if (part) {
         topo_part_describe(part, profile->description, profile->fitted);
         g_ptr_array_add(library->parts, part);
     }
@@ -665,12 +663,12 @@ void topo_library_hash(const TopoLibrary *library, GChecksum *checksum)
     GList *link;
 
     names = g_list_sort(names, compare_texts);
-    for (link = names; link != NULL; link = link->next) {
+    for (link = names; link; link = link->next) {
         const TopoSource *file =
             g_hash_table_lookup(library->files, link->data);
 
         g_checksum_update(checksum, link->data, -1);
-        if (file != NULL) {
+        if (file) {
             g_checksum_update(checksum, (const guchar *)file->text, -1);
         }
     }

@@ -35,12 +35,12 @@ static void claim_port(TopoLoader *loader, TopoLink *link, unsigned end,
         return;
     }
     other = g_ptr_array_index(links, port);
-    if (other != NULL) {
+    if (other) {
         topo_errors_add(loader->errors, place,
                         "cable port %" G_GINT64_FORMAT " of %s is taken by "
                         "link %s; choose another port",
                         port, link->end[end]->path,
-                        other->name != NULL ? other->name : "without a name");
+                        other->name ? other->name : "without a name");
         return;
     }
     links->pdata[port] = link;
@@ -53,7 +53,7 @@ static void take_port(TopoLoader *loader, const OpenEnd *open)
     unsigned port;
 
     for (port = 0; port < device->links->len; port++) {
-        if (g_ptr_array_index(device->links, port) == NULL) {
+        if (!g_ptr_array_index(device->links, port)) {
             claim_port(loader, open->link, open->end, port, open->place);
             return;
         }
@@ -69,15 +69,14 @@ static void load_end(TopoLoader *loader, TopoLink *link, unsigned end,
                      const TopoNode *node, GArray *open_ends)
 {
     const char *colon = strchr(node->text, ':');
-    g_autofree char *path =
-        g_strndup(node->text, colon != NULL ? (size_t)(colon - node->text)
-                                            : strlen(node->text));
+    g_autofree char *path = g_strndup(
+        node->text, colon ? (size_t)(colon - node->text) : strlen(node->text));
     TopoValue value = {.valid = true, .text = path, .place = node->place};
     TopoDevice *device = topo_load_find_device(loader, &value);
     OpenEnd open = {link, end, node->place};
     int64_t port;
 
-    if (device == NULL || device->part == NULL) {
+    if (!device || !device->part) {
         return;
     }
     if (topo_part_kind(device->part) != TOPO_PART_NTB) {
@@ -87,7 +86,7 @@ static void load_end(TopoLoader *loader, TopoLink *link, unsigned end,
         return;
     }
     link->end[end] = device;
-    if (colon == NULL) {
+    if (!colon) {
         g_array_append_val(open_ends, open);
     } else if (!topo_units_parse(TOPO_UNIT_NONE, colon + 1, &port, NULL)) {
         topo_errors_add(loader->errors, node->place,
@@ -116,7 +115,7 @@ static void load_ends(TopoLoader *loader, TopoLink *link,
     }
     load_end(loader, link, 0, g_ptr_array_index(ends, 0), open_ends);
     load_end(loader, link, 1, g_ptr_array_index(ends, 1), open_ends);
-    if (link->end[0] != NULL && link->end[0] == link->end[1]) {
+    if (link->end[0] && link->end[0] == link->end[1]) {
         topo_errors_add(loader->errors, value->place,
                         "both ends of the link are %s; name two adapters",
                         link->end[0]->path);
@@ -213,7 +212,7 @@ static void check_guest(TopoLoader *loader, const TopoLend *lend,
     unsigned i;
 
     for (i = 0; lend->vm && i < G_N_ELEMENTS(hosts); i++) {
-        if (hosts[i] != NULL && !hosts[i]->iommu) {
+        if (hosts[i] && !hosts[i]->iommu) {
             topo_errors_add(loader->errors, place,
                             "a VM can borrow only if the IOMMUs of both hosts "
                             "are on; write iommu: on for host %s",
@@ -239,7 +238,7 @@ static void load_lend(TopoLoader *loader, const TopoNode *node)
         lend->window_bytes = 0;
     }
     lend->vm = topo_values_number(values, "vm") != 0;
-    if (lend->device == NULL) {
+    if (!lend->device) {
         return;
     }
     check_guest(loader, lend, topo_values_get(values, "vm")->place);
@@ -248,7 +247,7 @@ static void load_lend(TopoLoader *loader, const TopoNode *node)
                         "%s is lent to its own host; name another host",
                         lend->device->path);
     }
-    if (lend->device->part != NULL &&
+    if (lend->device->part &&
         topo_part_kind(lend->device->part) == TOPO_PART_NTB) {
         topo_errors_add(loader->errors, name->place,
                         "%s is an NTB adapter and cannot be lent; name a "

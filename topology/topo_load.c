@@ -8,6 +8,7 @@
 #include "topo_flow.h"
 #include "topo_load_priv.h"
 #include "topo_repeat_priv.h"
+#include "topo_suggest.h"
 
 static void variant_free(void *data)
 {
@@ -27,7 +28,7 @@ static void axis_free(void *data)
 
 static void vm_device_free(TopoVmDevice *vm)
 {
-    if (vm != NULL) {
+    if (vm) {
         g_ptr_array_unref(vm->option_names);
         g_ptr_array_unref(vm->option_values);
         g_array_unref(vm->option_places);
@@ -68,7 +69,7 @@ static void host_free(void *data)
 
 static void plot_free(TopoPlot *plot)
 {
-    if (plot != NULL) {
+    if (plot) {
         g_ptr_array_unref(plot->measured);
         g_ptr_array_unref(plot->calibrated);
         g_free(plot);
@@ -106,7 +107,7 @@ void topo_description_free(TopoDescription *description)
 {
     TopoLoaded *loaded = (TopoLoaded *)description;
 
-    if (description == NULL) {
+    if (!description) {
         return;
     }
     g_ptr_array_unref(description->hosts);
@@ -118,7 +119,7 @@ void topo_description_free(TopoDescription *description)
     g_ptr_array_unref(description->axes);
     g_ptr_array_unref(description->columns);
     g_ptr_array_unref(description->changes);
-    if (description->workload != NULL) {
+    if (description->workload) {
         g_ptr_array_unref(description->workload->flows);
         g_free(description->workload);
     }
@@ -144,7 +145,7 @@ static void apply_changes(TopoLoader *loader, const GPtrArray *changes,
 {
     unsigned i;
 
-    for (i = 0; changes != NULL && i < changes->len; i++) {
+    for (i = 0; changes && i < changes->len; i++) {
         const TopoChange *change = g_ptr_array_index(changes, i);
 
         if (topo_change_is_early(change) == early) {
@@ -178,7 +179,7 @@ static TopoNode *read_cluster(TopoLoader *loader, const TopoNode *name)
         return NULL;
     }
     source = topo_sources_get(loader->loaded->sources, path, &error);
-    if (source == NULL) {
+    if (!source) {
         topo_errors_add(loader->errors, name->place, "cluster: %s %s",
                         name->text, error->message);
         return NULL;
@@ -206,7 +207,7 @@ static void join_section(TopoLoader *loader, TopoNode *tree,
                         "the file of a cluster cannot have the section '%s'; "
                         "it can have hosts, lend, links, networks, parts",
                         entry->key);
-    } else if (there != NULL) {
+    } else if (there) {
         topo_errors_add(loader->errors, there->place,
                         "%s: the file of the cluster has this section, too; "
                         "leave one out",
@@ -224,11 +225,11 @@ static bool join_cluster(TopoLoader *loader, TopoNode *tree)
     g_autoptr(TopoNode) cluster = NULL;
     unsigned i;
 
-    if (name == NULL) {
+    if (!name) {
         return true;
     }
     cluster = read_cluster(loader, name);
-    if (cluster == NULL) {
+    if (!cluster) {
         return false;
     }
     if (cluster->kind != TOPO_NODE_MAP) {
@@ -251,7 +252,7 @@ static bool make_tree(TopoLoader *loader, const GPtrArray *changes)
 
     loaded->tree =
         topo_node_parse(loaded->pub.file, data, length, loader->errors);
-    if (loaded->tree == NULL) {
+    if (!loaded->tree) {
         return false;
     }
     if (!join_cluster(loader, loaded->tree)) {
@@ -259,7 +260,7 @@ static bool make_tree(TopoLoader *loader, const GPtrArray *changes)
     }
     apply_changes(loader, changes, true);
     loaded->tree = topo_repeat_expand(loaded->tree, loader->errors);
-    if (loaded->tree == NULL) {
+    if (!loaded->tree) {
         return false;
     }
     apply_changes(loader, changes, false);
@@ -271,12 +272,12 @@ static void hash_files(const TopoWorkload *workload, GChecksum *checksum)
 {
     unsigned i;
 
-    for (i = 0; workload != NULL && i < workload->flows->len; i++) {
+    for (i = 0; workload && i < workload->flows->len; i++) {
         const char *file = topo_flow_file(workload->flows->pdata[i]);
         g_autofree char *data = NULL;
         gsize length;
 
-        if (file != NULL && g_file_get_contents(file, &data, &length, NULL)) {
+        if (file && g_file_get_contents(file, &data, &length, NULL)) {
             g_checksum_update(checksum, (const guchar *)data, (gssize)length);
         }
     }
@@ -290,12 +291,12 @@ static void make_hash(TopoLoader *loader, const GPtrArray *changes)
     unsigned i;
 
     g_checksum_update(checksum, data, (gssize)length);
-    if (loader->cluster != NULL) {
+    if (loader->cluster) {
         g_checksum_update(checksum, (const guchar *)loader->cluster, -1);
     }
     topo_library_hash(loader->loaded->library, checksum);
     hash_files(loader->loaded->pub.workload, checksum);
-    for (i = 0; changes != NULL && i < changes->len; i++) {
+    for (i = 0; changes && i < changes->len; i++) {
         TopoChange *change = g_ptr_array_index(changes, i);
         g_autofree char *line = g_strdup_printf(
             "\n%s=%s", topo_change_path(change), topo_change_value(change));
@@ -331,7 +332,7 @@ static bool is_point(const GPtrArray *changes)
 {
     unsigned i;
 
-    for (i = 0; changes != NULL && i < changes->len; i++) {
+    for (i = 0; changes && i < changes->len; i++) {
         TopoPlace place = topo_change_place(g_ptr_array_index(changes, i));
 
         if (strcmp(place.file, topo_place_set().file) != 0) {
@@ -383,7 +384,7 @@ static void read_sections(TopoLoader *loader, unsigned before)
     g_autoptr(TopoValues) values =
         topo_values_read(&topo_section_scenario, loaded->tree, loader->errors);
 
-    if (values == NULL) {
+    if (!values) {
         return;
     }
     loaded->library =
@@ -448,7 +449,7 @@ static TopoDescription *load_partly(const char *name, GBytes *data,
 /* Frees @description and returns NULL if it has errors. */
 static TopoDescription *take_sound(TopoDescription *description)
 {
-    if (description != NULL && description->sound < TOPO_SOUND_ALL) {
+    if (description && description->sound < TOPO_SOUND_ALL) {
         topo_description_free(description);
         return NULL;
     }
@@ -465,7 +466,7 @@ static TopoDescription *load_shared_partly(const char *name, const char *data,
     g_autoptr(GBytes) bytes =
         length > 0 ? g_bytes_new(data, length) : g_bytes_new_static("", 0);
     g_autofree char *found =
-        parts_dir != NULL ? g_strdup(parts_dir) : topo_library_find_dir(name);
+        parts_dir ? g_strdup(parts_dir) : topo_library_find_dir(name);
 
     return load_partly(name, bytes, found, sources, changes, errors);
 }
@@ -550,6 +551,34 @@ TopoHost *topo_find_host(const TopoDescription *description, const char *name)
     const TopoLoaded *loaded = (const TopoLoaded *)description;
 
     return g_hash_table_lookup(loaded->hosts, name);
+}
+
+const TopoHost *topo_choose_host(const TopoDescription *description,
+                                 const char *name, GError **error)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    const TopoHost *host = name ? topo_find_host(description, name) : NULL;
+    g_autofree char *hint = NULL;
+
+    if (!name && description->hosts->len == 1) {
+        host = description->hosts->pdata[0];
+    }
+    if (host) {
+        return host;
+    }
+    for (unsigned i = 0; i < description->hosts->len; i++) {
+        const TopoHost *other = description->hosts->pdata[i];
+
+        g_ptr_array_add(names, other->name);
+    }
+    if (name) {
+        topo_no_such_host(name, names, error);
+        return NULL;
+    }
+    hint = topo_suggest("?", names);
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "one host is exported; add --host%s", hint);
+    return NULL;
 }
 
 TopoSwitch *topo_find_switch(const TopoDescription *description,

@@ -9,17 +9,15 @@
 
 char *topo_load_text(TopoLoader *loader, const char *text)
 {
-    return text != NULL
-               ? g_string_chunk_insert_const(loader->loaded->texts, text)
-               : NULL;
+    return text ? g_string_chunk_insert_const(loader->loaded->texts, text)
+                : NULL;
 }
 
 char *topo_load_path(TopoLoader *loader, const char *path)
 {
     g_autofree char *full = NULL;
 
-    if (path == NULL || g_path_is_absolute(path) ||
-        strcmp(loader->dir, ".") == 0) {
+    if (!path || g_path_is_absolute(path) || strcmp(loader->dir, ".") == 0) {
         return topo_load_text(loader, path);
     }
     full = g_build_filename(loader->dir, path, NULL);
@@ -42,7 +40,7 @@ GPtrArray *topo_load_names(GHashTable *table)
 bool topo_load_check_unique(TopoLoader *loader, GHashTable *table,
                             const char *what, const char *name, TopoPlace place)
 {
-    if (name == NULL) {
+    if (!name) {
         return false;
     }
     if (g_hash_table_contains(table, name)) {
@@ -59,13 +57,13 @@ TopoHost *topo_load_find_host(TopoLoader *loader, const TopoValue *value)
     g_autofree char *hint = NULL;
     TopoHost *host;
 
-    if (!value->valid || value->text == NULL) {
+    if (!value->valid || !value->text) {
         return NULL;
     }
     host = g_hash_table_lookup(loader->loaded->hosts, value->text);
-    if (host == NULL && topo_errors_is_full(loader->errors)) {
+    if (!host && topo_errors_is_full(loader->errors)) {
         topo_errors_add(loader->errors, value->place, "unknown host");
-    } else if (host == NULL) {
+    } else if (!host) {
         names = topo_load_names(loader->loaded->hosts);
         hint = topo_suggest(value->text, names);
         topo_errors_add(loader->errors, value->place, "unknown host '%s'%s",
@@ -80,13 +78,13 @@ TopoDevice *topo_load_find_device(TopoLoader *loader, const TopoValue *value)
     g_autofree char *hint = NULL;
     TopoDevice *device;
 
-    if (!value->valid || value->text == NULL) {
+    if (!value->valid || !value->text) {
         return NULL;
     }
     device = g_hash_table_lookup(loader->loaded->devices, value->text);
-    if (device == NULL && topo_errors_is_full(loader->errors)) {
+    if (!device && topo_errors_is_full(loader->errors)) {
         topo_errors_add(loader->errors, value->place, "unknown device");
-    } else if (device == NULL) {
+    } else if (!device) {
         names = topo_load_names(loader->loaded->devices);
         hint = topo_suggest(value->text, names);
         topo_errors_add(loader->errors, value->place, "unknown device '%s'%s",

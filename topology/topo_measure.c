@@ -49,7 +49,7 @@ static int find_axis(const TopoDescription *pub, const char *name)
     for (i = 0; i < pub->axes->len; i++) {
         const TopoAxis *axis = g_ptr_array_index(pub->axes, i);
 
-        if (axis->name != NULL && strcmp(axis->name, name) == 0) {
+        if (axis->name && strcmp(axis->name, name) == 0) {
             return (int)i;
         }
     }
@@ -66,7 +66,7 @@ static void report_axis(TopoLoader *loader, const char *name, TopoPlace place)
     for (i = 0; i < pub->axes->len; i++) {
         const TopoAxis *axis = g_ptr_array_index(pub->axes, i);
 
-        if (axis->name != NULL) {
+        if (axis->name) {
             g_ptr_array_add(names, axis->name);
         }
     }
@@ -116,7 +116,7 @@ static void load_source(TopoLoader *loader, TopoColumn *column,
     unsigned n;
     int axis;
 
-    if (!from->valid || from->text == NULL) {
+    if (!from->valid || !from->text) {
         return;
     }
     words = g_strsplit(from->text, ".", -1);
@@ -266,7 +266,7 @@ static int column_at(TopoLoader *loader, const TopoValues *values,
 {
     const TopoValue *value = topo_values_get(values, key);
 
-    if (!value->valid || value->text == NULL) {
+    if (!value->valid || !value->text) {
         return -1;
     }
     return topo_load_find_column(loader, names, value->text, value->place);
@@ -278,7 +278,7 @@ static char *label_of(TopoLoader *loader, const TopoValues *values,
     const GPtrArray *columns = loader->loaded->pub.columns;
     const char *label = topo_values_text(values, key);
 
-    if (label == NULL && column >= 0) {
+    if (!label && column >= 0) {
         label = ((TopoColumn *)g_ptr_array_index(columns, column))->name;
     }
     return topo_load_text(loader, label);
@@ -290,7 +290,7 @@ static void load_range(TopoLoader *loader, const TopoValues *values,
 {
     const TopoValue *value = topo_values_get(values, key);
 
-    if (!topo_values_given(values, key) || value->text == NULL) {
+    if (!topo_values_given(values, key) || !value->text) {
         return;
     }
     if (!topo_units_parse_range(value->text, ret_least, ret_most)) {
@@ -320,8 +320,8 @@ static void load_plot(TopoLoader *loader, const TopoNode *node,
     plot->place = node->place;
     plot->measured = g_ptr_array_new();
     plot->calibrated = g_ptr_array_new_with_free_func(topo_selection_free);
-    plot->title = topo_load_text(
-        loader, title != NULL ? title : loader->loaded->pub.name);
+    plot->title =
+        topo_load_text(loader, title ? title : loader->loaded->pub.name);
     plot->x = (unsigned)MAX(x, 0);
     plot->y = (unsigned)MAX(y, 0);
     plot->curves = column_at(loader, values, "curves", names);

@@ -74,8 +74,7 @@ void topo_load_networks(TopoLoader *loader, const TopoValues *file)
 
 bool topo_device_is_nic(const TopoDevice *device)
 {
-    return device->part != NULL &&
-           topo_part_kind(device->part) == TOPO_PART_ENDPOINT &&
+    return device->part && topo_part_kind(device->part) == TOPO_PART_ENDPOINT &&
            topo_part_has(device->part, "nic.rate");
 }
 

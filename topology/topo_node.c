@@ -68,11 +68,11 @@ TopoNode *topo_node_new_scalar(const char *text, TopoPlace place)
 
 void topo_node_free(TopoNode *node)
 {
-    if (node == NULL) {
+    if (!node) {
         return;
     }
     g_free(node->text);
-    if (node->items != NULL) {
+    if (node->items) {
         g_ptr_array_unref(node->items);
     }
     g_free(node);
@@ -84,7 +84,7 @@ TopoNode *topo_node_copy(const TopoNode *node)
     unsigned i;
 
     copy->text = g_strdup(node->text);
-    for (i = 0; node->items != NULL && i < node->items->len; i++) {
+    for (i = 0; node->items && i < node->items->len; i++) {
         if (node->kind == TOPO_NODE_LIST) {
             topo_node_append(copy,
                              topo_node_copy(g_ptr_array_index(node->items, i)));
@@ -105,7 +105,7 @@ TopoEntry *topo_node_entry(const TopoNode *node, const char *key)
 {
     unsigned i;
 
-    if (node == NULL || node->kind != TOPO_NODE_MAP) {
+    if (!node || node->kind != TOPO_NODE_MAP) {
         return NULL;
     }
     for (i = 0; i < node->items->len; i++) {
@@ -122,14 +122,14 @@ TopoNode *topo_node_get(const TopoNode *node, const char *key)
 {
     TopoEntry *entry = topo_node_entry(node, key);
 
-    return entry != NULL ? entry->value : NULL;
+    return entry ? entry->value : NULL;
 }
 
 const char *topo_node_get_text(const TopoNode *node, const char *key)
 {
     const TopoNode *value = topo_node_get(node, key);
 
-    return value != NULL ? value->text : NULL;
+    return value ? value->text : NULL;
 }
 
 void topo_node_set(TopoNode *node, const char *key, TopoPlace place,
@@ -137,7 +137,7 @@ void topo_node_set(TopoNode *node, const char *key, TopoPlace place,
 {
     TopoEntry *entry = topo_node_entry(node, key);
 
-    if (entry == NULL) {
+    if (!entry) {
         entry = g_new0(TopoEntry, 1);
         entry->key = g_strdup(key);
         g_ptr_array_add(node->items, entry);
@@ -167,8 +167,7 @@ static void write_text(const char *text, GString *out)
 {
     g_autofree char *escaped = NULL;
 
-    if (*text != '\0' &&
-        strpbrk(text, " :,#[]{}\"'\\\t\r\n&*!|>%@`?") == NULL) {
+    if (*text != '\0' && !strpbrk(text, " :,#[]{}\"'\\\t\r\n&*!|>%@`?")) {
         g_string_append(out, text);
         return;
     }
@@ -207,11 +206,11 @@ static char byte_at(const Builder *builder, yaml_mark_t mark)
 {
     const char *at = builder->data, *end = at + builder->length;
 
-    for (size_t line = 0; at != NULL && line < mark.line; line++) {
+    for (size_t line = 0; at && line < mark.line; line++) {
         at = memchr(at, '\n', (size_t)(end - at));
-        at = at != NULL ? at + 1 : NULL;
+        at = at ? at + 1 : NULL;
     }
-    if (at == NULL || (size_t)g_utf8_strlen(at, end - at) <= mark.column) {
+    if (!at || (size_t)g_utf8_strlen(at, end - at) <= mark.column) {
         return '\0';
     }
     return *g_utf8_offset_to_pointer(at, (glong)mark.column);
@@ -240,10 +239,9 @@ static bool next_event(Builder *builder, yaml_event_t *event)
                         byte);
     } else {
         topo_errors_add(builder->errors, place, "the text is not YAML: %s%s%s",
-                        parser->problem != NULL ? parser->problem
-                                                : "not readable",
-                        parser->context != NULL ? " " : "",
-                        parser->context != NULL ? parser->context : "");
+                        parser->problem ? parser->problem : "not readable",
+                        parser->context ? " " : "",
+                        parser->context ? parser->context : "");
     }
     return false;
 }
@@ -279,13 +277,13 @@ static bool is_accepted(Builder *builder, const yaml_event_t *event)
     default:
         break;
     }
-    if (anchor != NULL) {
+    if (anchor) {
         topo_errors_add(builder->errors, place,
                         "anchors are not supported; leave out &%s",
                         (const char *)anchor);
         return false;
     }
-    if (tag != NULL) {
+    if (tag) {
         topo_errors_add(builder->errors, place,
                         "tags are not supported; leave out %s",
                         (const char *)tag);
@@ -315,7 +313,7 @@ static bool build_items(Builder *builder, TopoNode *list)
             return true;
         }
         item = build_node(builder, &event);
-        if (item == NULL) {
+        if (!item) {
             return false;
         }
         topo_node_append(list, item);
@@ -341,7 +339,7 @@ static bool check_key(Builder *builder, GHashTable *keys, const TopoNode *key)
         return false;
     }
     first = g_hash_table_lookup(keys, key->text);
-    if (first != NULL) {
+    if (first) {
         g_autofree char *where = topo_place_to_string(*first);
 
         topo_errors_add(builder->errors, key->place,
@@ -369,12 +367,12 @@ static bool build_entries(Builder *builder, TopoNode *map)
             return true;
         }
         key = build_node(builder, &event);
-        if (key == NULL || !check_key(builder, keys, key) ||
+        if (!key || !check_key(builder, keys, key) ||
             !next_event(builder, &event)) {
             return false;
         }
         value = build_node(builder, &event);
-        if (value == NULL) {
+        if (!value) {
             return false;
         }
         if (g_hash_table_contains(keys, key->text)) {
@@ -459,7 +457,7 @@ static TopoNode *build_document(Builder *builder)
              type == YAML_DOCUMENT_START_EVENT);
 
     root = build_node(builder, &event);
-    while (root != NULL) {
+    while (root) {
         if (!next_event(builder, &event)) {
             return NULL;
         }

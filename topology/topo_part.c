@@ -70,7 +70,7 @@ void topo_part_value(const TopoPart *part, unsigned index,
         .place = value->place,
         .source = value->source,
     };
-    if (value->node != NULL && value->node->kind != TOPO_NODE_SCALAR) {
+    if (value->node && value->node->kind != TOPO_NODE_SCALAR) {
         g_autoptr(GString) text = g_string_new(NULL);
 
         topo_node_write(value->node, text);
@@ -195,12 +195,11 @@ static void check_missing(Maker *maker)
 
         if ((key->flags & TOPO_KEY_REQUIRED) != 0 &&
             !part->values->values[i].given) {
-            g_string_append_printf(missing, "%s%s", help != NULL ? ", " : "",
-                                   key->key);
-            help = help != NULL ? help : key->help;
+            g_string_append_printf(missing, "%s%s", help ? ", " : "", key->key);
+            help = help ? help : key->help;
         }
     }
-    if (help == NULL) {
+    if (!help) {
         return;
     }
     where = topo_place_to_string(part->place);
@@ -279,7 +278,7 @@ static void read_root_ports(Maker *maker)
             .node = (unsigned)topo_values_number(values, "node"),
         };
 
-        if (port.name == NULL) {
+        if (!port.name) {
             continue;
         }
         if (topo_part_find_root_port(maker->part, port.name) >= 0) {
@@ -345,14 +344,14 @@ static void check_group(Maker *maker, const char *group,
     const char *given = NULL, *missing = NULL;
     unsigned i;
 
-    for (i = 0; keys[i] != NULL; i++) {
+    for (i = 0; keys[i]; i++) {
         if (topo_values_given(values, keys[i])) {
             given = keys[i];
         } else {
             missing = keys[i];
         }
     }
-    if (given != NULL && missing != NULL) {
+    if (given && missing) {
         topo_errors_add(maker->errors, topo_values_get(values, given)->place,
                         "%s: part '%s' has %s but not %s; give both, or leave "
                         "`%s:` out",
@@ -579,7 +578,7 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
 
 void topo_part_free(TopoPart *part)
 {
-    if (part == NULL) {
+    if (!part) {
         return;
     }
     g_free(part->name);

@@ -28,7 +28,7 @@ static TopoPoint *make_point(const TopoDescription *description, unsigned index,
                              const TopoVariant *variant, const unsigned *digits)
 {
     TopoPoint *point = g_new0(TopoPoint, 1);
-    GString *label = g_string_new(variant != NULL ? variant->name : NULL);
+    GString *label = g_string_new(variant ? variant->name : NULL);
     unsigned i;
 
     point->index = index;
@@ -37,7 +37,7 @@ static TopoPoint *make_point(const TopoDescription *description, unsigned index,
     point->values = g_new0(const TopoAxisValue *, point->n_values + 1);
     point->changes = topo_changes_new();
     add_changes(point->changes, description->changes);
-    if (variant != NULL) {
+    if (variant) {
         add_changes(point->changes, variant->changes);
     }
     for (i = 0; i < point->n_values; i++) {
@@ -190,4 +190,26 @@ GPtrArray *topo_plan_variant(const TopoDescription *description,
         }
     }
     return NULL;
+}
+
+char *topo_plan_size_text(const TopoDescription *description)
+{
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GPtrArray) points = topo_plan_points(description, errors);
+    const TopoWorkload *workload = description->workload;
+    const struct {
+        const char *noun;
+        unsigned count;
+    } counts[] = {{"host", description->hosts->len},
+                  {"link", description->links->len},
+                  {"flow", workload ? workload->flows->len : 0},
+                  {"point", points->len}};
+    GString *text = g_string_new(NULL);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(counts); i++) {
+        g_string_append_printf(text, "%s%u %s%s", i == 0 ? "" : ", ",
+                               counts[i].count, counts[i].noun,
+                               counts[i].count == 1 ? "" : "s");
+    }
+    return g_string_free(text, FALSE);
 }

@@ -29,7 +29,7 @@ static char *load_csv(TopoLoader *loader, const char *key, const char *text,
 {
     char *path = topo_load_path(loader, text);
 
-    if (path != NULL && !g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+    if (path && !g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
         topo_errors_add(loader->errors, place,
                         "%s: there is no file '%s'; write a path from the "
                         "directory of this file",
@@ -112,7 +112,7 @@ static char *axis_text(TopoLoader *loader, const TopoColumn *column,
     if (all_numbers && !is_plain(column)) {
         return topo_load_text(loader, node->text);
     }
-    if (found == NULL) {
+    if (!found) {
         report_value(loader, column, labels, node);
     } else if (all_numbers) {
         g_autofree char *text =
@@ -120,7 +120,7 @@ static char *axis_text(TopoLoader *loader, const TopoColumn *column,
 
         return topo_load_text(loader, text);
     }
-    return topo_load_text(loader, found != NULL ? found->label : node->text);
+    return topo_load_text(loader, found ? found->label : node->text);
 }
 
 static void check_variant(TopoLoader *loader, const TopoColumn *column,
@@ -133,7 +133,7 @@ static void check_variant(TopoLoader *loader, const TopoColumn *column,
     for (i = 0; i < variants->len; i++) {
         const TopoVariant *variant = g_ptr_array_index(variants, i);
 
-        if (variant->name != NULL) {
+        if (variant->name) {
             if (strcmp(variant->name, node->text) == 0) {
                 return;
             }
@@ -188,7 +188,7 @@ static void load_calibrated(TopoLoader *loader, TopoPlot *plot,
 {
     unsigned i, j;
 
-    if (plot->published == NULL) {
+    if (!plot->published) {
         topo_errors_add(loader->errors, node->place,
                         "calibrated: the plot has no published values; add "
                         "published: FILE.csv");

@@ -23,7 +23,7 @@ static void report(TopoErrors *errors, TopoPlace place, const char *format, ...)
     g_autofree char *text = NULL;
     va_list args;
 
-    if (errors == NULL) {
+    if (!errors) {
         return;
     }
     va_start(args, format);
@@ -37,7 +37,7 @@ bool topo_check_name(const char *text, TopoPlace place, TopoErrors *errors)
     const char *p;
 
     for (p = text; *p != '\0'; p++) {
-        if (!g_ascii_isalnum(*p) && (p == text || strchr("_-", *p) == NULL)) {
+        if (!g_ascii_isalnum(*p) && (p == text || !strchr("_-", *p))) {
             break;
         }
     }
@@ -82,7 +82,7 @@ static bool is_choice(const TopoKey *key, TopoUnit unit, int64_t number)
     g_auto(GStrv) words = g_strsplit(key->choices, "|", -1);
     unsigned i;
 
-    for (i = 0; words[i] != NULL; i++) {
+    for (i = 0; words[i]; i++) {
         if (parse_limit(unit, words[i]) == number) {
             return true;
         }
@@ -96,17 +96,17 @@ static bool check_range(const TopoKey *key, const TopoValue *value,
     TopoUnit unit = topo_schema_unit(key->type);
     int64_t n = value->number;
 
-    if (key->min != NULL && n < parse_limit(unit, key->min)) {
+    if (key->min && n < parse_limit(unit, key->min)) {
         report(errors, value->place, "%s: %s is too small; write at least %s",
                key->key, value->text, key->min);
         return false;
     }
-    if (key->max != NULL && n > parse_limit(unit, key->max)) {
+    if (key->max && n > parse_limit(unit, key->max)) {
         report(errors, value->place, "%s: %s is too large; write at most %s",
                key->key, value->text, key->max);
         return false;
     }
-    if (key->choices != NULL && !is_choice(key, unit, n)) {
+    if (key->choices && !is_choice(key, unit, n)) {
         g_autofree char *choices = list_choices(key->choices);
 
         report(errors, value->place, "%s: %s is not possible; write one of %s",
@@ -332,7 +332,7 @@ static char *suggest_key(const TopoSection *section, const char *name,
 {
     g_autoptr(GPtrArray) names = NULL;
 
-    if (errors == NULL || topo_errors_is_full(errors)) {
+    if (!errors || topo_errors_is_full(errors)) {
         return g_strdup("");
     }
     names = topo_schema_key_names(section);
@@ -352,7 +352,7 @@ static void read_entry(Reader *reader, const char *name, const TopoEntry *entry)
             return;
         }
     }
-    if (key != NULL) {
+    if (key) {
         unsigned index = (unsigned)(key - section->keys);
 
         if (reader->seen[index]) {
@@ -411,7 +411,7 @@ TopoValues *topo_values_new(const TopoSection *section, TopoPlace place)
         TopoValue *value = &values->values[i];
 
         value->place = place;
-        if (section->keys[i].fallback != NULL) {
+        if (section->keys[i].fallback) {
             value->text = section->keys[i].fallback;
             value->valid = read_scalar(&section->keys[i], value, NULL);
             g_assert(value->valid);
@@ -456,7 +456,7 @@ TopoValues *topo_values_read(const TopoSection *section, const TopoNode *node,
 
 void topo_values_free(TopoValues *values)
 {
-    if (values == NULL) {
+    if (!values) {
         return;
     }
     g_free(values->values);

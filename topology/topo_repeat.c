@@ -35,7 +35,7 @@ static int64_t parse_sum(Expression *e);
 
 static int64_t fail(Expression *e, const char *problem)
 {
-    if (e->problem == NULL) {
+    if (!e->problem) {
         e->problem = problem;
     }
     return 0;
@@ -59,7 +59,7 @@ static int64_t parse_name(Expression *e)
         e->next++;
     }
     length = (size_t)(e->next - begin);
-    for (index = e->scope; index != NULL; index = index->outer) {
+    for (index = e->scope; index; index = index->outer) {
         if (strlen(index->name) == length &&
             strncmp(index->name, begin, length) == 0) {
             return index->value;
@@ -139,13 +139,12 @@ static int64_t parse_product(Expression *e)
     int64_t value = parse_factor(e);
     char c;
 
-    while (e->problem == NULL &&
-           ((c = peek(e)) == '*' || c == '/' || c == '%')) {
+    while (!e->problem && ((c = peek(e)) == '*' || c == '/' || c == '%')) {
         int64_t right;
 
         e->next++;
         right = parse_factor(e);
-        if (e->problem != NULL) {
+        if (e->problem) {
             break;
         }
         if (c != '*') {
@@ -162,7 +161,7 @@ static int64_t parse_sum(Expression *e)
     int64_t value = parse_product(e);
     char c;
 
-    while (e->problem == NULL && ((c = peek(e)) == '+' || c == '-')) {
+    while (!e->problem && ((c = peek(e)) == '+' || c == '-')) {
         int64_t right;
         bool overflow;
 
@@ -185,11 +184,11 @@ static bool append_value(const char *text, size_t length, const Index *scope,
     Expression e = {.next = copy, .scope = scope};
     int64_t value = parse_sum(&e);
 
-    if (e.problem == NULL && peek(&e) != '\0') {
+    if (!e.problem && peek(&e) != '\0') {
         fail(&e, "is not an expression; use + - * / % ( ), numbers and the "
                  "index");
     }
-    if (e.problem != NULL) {
+    if (e.problem) {
         *ret_problem = e.problem;
         return false;
     }
@@ -204,7 +203,7 @@ static char *substitute(Expander *expander, const char *text, TopoPlace place,
 {
     GString *out;
 
-    if (scope == NULL || strpbrk(text, "{}") == NULL) {
+    if (!scope || !strpbrk(text, "{}")) {
         return g_strdup(text);
     }
     out = g_string_new(NULL);
@@ -217,7 +216,7 @@ static char *substitute(Expander *expander, const char *text, TopoPlace place,
             text += 2;
         } else if (*text != '{') {
             g_string_append_c(out, *text++);
-        } else if (end == NULL) {
+        } else if (!end) {
             topo_errors_add(expander->errors, place,
                             "'%s' has a { without a }; write {{ for a brace",
                             text);
@@ -242,7 +241,7 @@ static char *substitute(Expander *expander, const char *text, TopoPlace place,
 static void count_node(Expander *expander, const char *text, TopoPlace place)
 {
     expander->count++;
-    expander->bytes += text != NULL ? strlen(text) : 0;
+    expander->bytes += text ? strlen(text) : 0;
     if (expander->count > TOPO_NODE_COUNT_MAX ||
         expander->bytes > TOPO_NODE_BYTES_MAX) {
         topo_errors_add(expander->errors, place,
@@ -284,17 +283,17 @@ static bool read_repeat(Expander *expander, const TopoNode *node,
             }
         }
     }
-    if (name != NULL && name->kind == TOPO_NODE_SCALAR) {
+    if (name && name->kind == TOPO_NODE_SCALAR) {
         *ret_name = name->text;
     }
-    if (count == NULL || count->kind != TOPO_NODE_SCALAR ||
-        !g_ascii_isalpha(**ret_name) || (name != NULL && name->text == NULL)) {
+    if (!count || count->kind != TOPO_NODE_SCALAR ||
+        !g_ascii_isalpha(**ret_name) || (name && !name->text)) {
         topo_errors_add(expander->errors, node->place,
                         "a repeat is a number or a map; write repeat: 4 or "
                         "repeat: {count: 4, index: j}");
         return false;
     }
-    for (index = scope; index != NULL; index = index->outer) {
+    for (index = scope; index; index = index->outer) {
         if (strcmp(index->name, *ret_name) == 0) {
             topo_errors_add(expander->errors, node->place,
                             "an outer repeat has the index '%s', too; choose "
@@ -323,7 +322,7 @@ static void repeat_item(Expander *expander, const TopoNode *item,
     bool good = expander->good;
     int64_t count;
 
-    if (repeat == NULL) {
+    if (!repeat) {
         topo_node_append(list, expand(expander, item, scope, false));
         return;
     }
@@ -378,7 +377,7 @@ static bool has_repeat(const TopoNode *node)
 {
     unsigned i;
 
-    for (i = 0; node->items != NULL && i < node->items->len; i++) {
+    for (i = 0; node->items && i < node->items->len; i++) {
         const TopoEntry *entry = g_ptr_array_index(node->items, i);
 
         if (node->kind == TOPO_NODE_LIST

@@ -150,3 +150,52 @@ GPtrArray *topo_requests_load(const char *path, TopoErrors *errors)
     return topo_errors_count(errors) > before ? NULL
                                               : g_steal_pointer(&requests);
 }
+
+static bool refuse(const char *text, GError **error)
+{
+    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, text);
+    return false;
+}
+
+bool topo_request_words_check(const TopoRequestWords *words, GError **error)
+{
+    bool has_parts = words->device || words->vendor || words->fabric ||
+                     words->instance != 0 || words->virtual_function != -1;
+
+    if (words->file ? has_parts : !words->device) {
+        return refuse("give --device, or --request alone", error);
+    }
+    if (words->instance < 0 || words->virtual_function < -1) {
+        return refuse("--instance and --virtual-function count from 0", error);
+    }
+    return true;
+}
+
+GPtrArray *topo_requests_of_words(const TopoRequestWords *words,
+                                  TopoErrors *errors)
+{
+    TopoRequest *request;
+    GPtrArray *requests;
+
+    if (words->file) {
+        return topo_requests_load(words->file, errors);
+    }
+    requests = g_ptr_array_new_with_free_func(request_destroy);
+    request = g_new(TopoRequest, 1);
+    *request = (TopoRequest){
+        .place.file = "--device",
+        .device = g_strdup(words->device),
+        .device_place.file = "--device",
+        .vendor = g_strdup(words->vendor),
+        .vendor_place.file = "--vendor",
+        .fabric = g_strdup(words->fabric),
+        .fabric_place.file = "--fabric",
+        .instance = (unsigned)words->instance,
+        .instance_place.file = "--instance",
+        .is_virtual = words->virtual_function >= 0,
+        .virtual_function = (unsigned)MAX(words->virtual_function, 0),
+        .virtual_place.file = "--virtual-function",
+    };
+    g_ptr_array_add(requests, request);
+    return requests;
+}

@@ -58,7 +58,7 @@ int topo_schema_find_choice(const TopoKey *key, const char *word)
     g_auto(GStrv) words = g_strsplit(key->choices, "|", -1);
     int i;
 
-    for (i = 0; words[i] != NULL; i++) {
+    for (i = 0; words[i]; i++) {
         if (strcmp(words[i], word) == 0) {
             return i;
         }
@@ -70,7 +70,7 @@ unsigned topo_schema_index(const TopoSection *section, const char *key)
 {
     const TopoKey *found = topo_schema_find(section, key);
 
-    g_assert(found != NULL);
+    g_assert(found);
     return (unsigned)(found - section->keys);
 }
 

@@ -63,16 +63,16 @@ static const char *describe_type(const TopoKey *key)
 
 static void write_range(const TopoKey *key, GString *out)
 {
-    if (key->choices != NULL) {
+    if (key->choices) {
         g_auto(GStrv) words = g_strsplit(key->choices, "|", -1);
         g_autofree char *joined = g_strjoinv(", ", words);
 
         g_string_append(out, joined);
-    } else if (key->min != NULL && key->max != NULL) {
+    } else if (key->min && key->max) {
         g_string_append_printf(out, "%s to %s", key->min, key->max);
-    } else if (key->min != NULL) {
+    } else if (key->min) {
         g_string_append_printf(out, "from %s", key->min);
-    } else if (key->max != NULL) {
+    } else if (key->max) {
         g_string_append_printf(out, "to %s", key->max);
     }
     if ((key->flags & TOPO_KEY_POWER_OF_TWO) != 0) {
@@ -92,7 +92,7 @@ static void write_section(const char *level, const TopoSection *section,
         const TopoKey *key = &section->keys[i];
         const char *fallback = key->fallback;
 
-        if (fallback == NULL) {
+        if (!fallback) {
             fallback =
                 (key->flags & TOPO_KEY_REQUIRED) != 0 ? "**required**" : "";
         }
@@ -151,7 +151,7 @@ void topo_schema_write_markdown(GString *out)
     unsigned i;
 
     for (i = 0; i < G_N_ELEMENTS(sections); i++) {
-        if (sections[i].section == NULL) {
+        if (!sections[i].section) {
             write_flows(out);
         } else {
             write_section("###", sections[i].section, sections[i].title, out);

@@ -14,7 +14,7 @@ static void source_free(void *data)
 {
     TopoSource *source = data;
 
-    if (source->made != NULL) {
+    if (source->made) {
         source->free_made(source->made);
     }
     g_free(source->text);
@@ -41,7 +41,7 @@ TopoSources *topo_sources_ref(TopoSources *sources)
 
 void topo_sources_unref(TopoSources *sources)
 {
-    if (sources != NULL && g_atomic_ref_count_dec(&sources->references)) {
+    if (sources && g_atomic_ref_count_dec(&sources->references)) {
         g_hash_table_unref(sources->files);
         g_mutex_clear(&sources->mutex);
         g_free(sources);
@@ -56,7 +56,7 @@ static TopoSource *find_or_read(TopoSources *sources, const char *path,
     char *text;
     size_t length;
 
-    if (source == NULL &&
+    if (!source &&
         topo_file_read(path, TOPO_NODE_TEXT_MAX, &text, &length, error)) {
         source = g_new0(TopoSource, 1);
         source->text = text;
@@ -94,7 +94,7 @@ void *topo_sources_kept(TopoSources *sources, const char *path)
 
     g_mutex_lock(&sources->mutex);
     source = g_hash_table_lookup(sources->files, path);
-    made = source != NULL ? source->made : NULL;
+    made = source ? source->made : NULL;
     g_mutex_unlock(&sources->mutex);
     return made;
 }
@@ -107,7 +107,7 @@ bool topo_sources_keep(TopoSources *sources, const char *path, void *made,
 
     g_mutex_lock(&sources->mutex);
     source = g_hash_table_lookup(sources->files, path);
-    is_first = source->made == NULL;
+    is_first = !source->made;
     if (is_first) {
         source->made = made;
         source->free_made = free;
@@ -123,11 +123,11 @@ const TopoSource *topo_sources_get_tree(TopoSources *sources, const char *path,
 
     g_mutex_lock(&sources->mutex);
     source = find_or_read(sources, path, error);
-    if (source != NULL && source->tree == NULL) {
+    if (source && !source->tree) {
         TopoNode *tree = topo_node_parse(g_intern_string(path), source->text,
                                          source->length, errors);
 
-        source->tree = tree != NULL ? topo_repeat_expand(tree, errors) : NULL;
+        source->tree = tree ? topo_repeat_expand(tree, errors) : NULL;
     }
     g_mutex_unlock(&sources->mutex);
     return source;

@@ -77,7 +77,7 @@ char *topo_suggest(const char *name, const GPtrArray *candidates)
         unsigned d = distance(name, candidate);
 
         /* "reads" is near to "dma.reads". */
-        if (last != NULL && strcmp(last + 1, name) == 0) {
+        if (last && strcmp(last + 1, name) == 0) {
             d = 1;
         }
         if (d < best_distance) {
@@ -86,7 +86,7 @@ char *topo_suggest(const char *name, const GPtrArray *candidates)
         }
     }
     /* Two different names of one letter are not similar. */
-    if (best != NULL && best_distance <= 1 + strlen(name) / 4 &&
+    if (best && best_distance <= 1 + strlen(name) / 4 &&
         best_distance < strlen(name)) {
         return g_strdup_printf("; did you mean %s?", best);
     }
@@ -106,5 +106,13 @@ const char *topo_article(const char *noun)
             return "an";
         }
     }
-    return strchr("aeio", *noun) != NULL ? "an" : "a";
+    return strchr("aeio", *noun) ? "an" : "a";
+}
+
+void topo_no_such_host(const char *name, const GPtrArray *hosts, GError **error)
+{
+    g_autofree char *hint = topo_suggest(name, hosts);
+
+    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                "there is no host '%s'%s", name, hint);
 }

@@ -96,7 +96,7 @@ static void add_map(const AxisLoader *a, const TopoNode *node)
     const char *label = topo_values_text(values, "label");
     TopoAxisValue *value;
 
-    if (label == NULL || !topo_values_given(values, "set")) {
+    if (!label || !topo_values_given(values, "set")) {
         return;
     }
     value = add_value(a, label);

@@ -11,7 +11,7 @@ static bool parse_bar(const TopoDevice *device, const char *text, int *ret_bar,
     const TopoBar *bars;
     unsigned i, n;
 
-    if (device->part == NULL) {
+    if (!device->part) {
         return topo_refuse(error, "%s has no part", device->path);
     }
     bars = topo_part_bars(device->part, &n);
@@ -37,7 +37,7 @@ static bool parse_node(const TopoHost *host, const char *text, int *ret_node,
     const TopoRootPort *ports;
     unsigned i, n, most = 0;
 
-    if (host->cpu == NULL) {
+    if (!host->cpu) {
         return topo_refuse(error, "host %s has no CPU", host->name);
     }
     ports = topo_part_root_ports(host->cpu, &n);
@@ -67,27 +67,27 @@ static bool find_in_host(const TopoLoaded *loaded, TopoHost *host,
 
     if (strcmp(name, "ram") == 0) {
         target.kind = TOPO_TARGET_RAM;
-        if (bar != NULL && !parse_node(host, bar, &target.bar, error)) {
+        if (bar && !parse_node(host, bar, &target.bar, error)) {
             return false;
         }
         *ret_target = target;
         return true;
     }
-    if (bar == NULL && strcmp(name, "cpu") == 0) {
+    if (!bar && strcmp(name, "cpu") == 0) {
         target.kind = TOPO_TARGET_CPU;
         *ret_target = target;
         return true;
     }
     target.kind = TOPO_TARGET_DEVICE;
     target.device = g_hash_table_lookup(loaded->devices, path);
-    if (target.device != NULL) {
-        if (bar != NULL && !parse_bar(target.device, bar, &target.bar, error)) {
+    if (target.device) {
+        if (bar && !parse_bar(target.device, bar, &target.bar, error)) {
             return false;
         }
         *ret_target = target;
         return true;
     }
-    if (error == NULL) {
+    if (!error) {
         return false;
     }
     names = g_ptr_array_new();
@@ -96,7 +96,7 @@ static bool find_in_host(const TopoLoaded *loaded, TopoHost *host,
     for (i = 0; i < host->devices->len; i++) {
         const TopoDevice *device = g_ptr_array_index(host->devices, i);
 
-        if (device->name != NULL) {
+        if (device->name) {
             g_ptr_array_add(names, device->name);
         }
     }
@@ -120,10 +120,10 @@ bool topo_find_target(const TopoDescription *description, const char *text,
             text);
     }
     host = g_hash_table_lookup(loaded->hosts, words[0]);
-    if (host == NULL && error == NULL) {
+    if (!host && !error) {
         return false;
     }
-    if (host == NULL) {
+    if (!host) {
         g_autoptr(GPtrArray) names = topo_load_names(loaded->hosts);
         g_autofree char *hint = topo_suggest(words[0], names);
 

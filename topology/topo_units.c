@@ -212,7 +212,7 @@ static bool parse_suffixed(TopoUnit unit, const char *text, int64_t *ret_value,
                            text, text, units[unit].example,
                            units[unit].accepted);
     }
-    for (suffix = units[unit].suffixes; suffix->text != NULL; suffix++) {
+    for (suffix = units[unit].suffixes; suffix->text; suffix++) {
         if (strcmp(suffix->text, end) == 0) {
             return scale_decimal(unit, &decimal, suffix->factor, text,
                                  ret_value, error);
@@ -309,7 +309,7 @@ static char *format_decimal(const Suffix *suffixes, int64_t value)
     int64_t rest;
     unsigned n = 0;
 
-    for (suffix = suffixes; suffix->text != NULL; suffix++) {
+    for (suffix = suffixes; suffix->text; suffix++) {
         if (value >= suffix->factor) {
             best = suffix;
         }

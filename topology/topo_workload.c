@@ -8,7 +8,7 @@ static void load_flow(TopoLoader *loader, TopoWorkload *workload,
     TopoFlow *flow = topo_flow_new(loader, node);
     const TopoValue *name;
 
-    if (flow == NULL) {
+    if (!flow) {
         return;
     }
     flow->index = workload->flows->len;

@@ -213,26 +213,3 @@ char *trc_text_detail(const TrcRecord *record)
     }
     return g_string_free(text, FALSE);
 }
-
-void trc_file_append_losses(GString *text, const TrcFile *file,
-                            const char *path, const char *before)
-{
-    for (unsigned j = 0; j < trc_file_n_interfaces(file); j++) {
-        const TrcInterface *interface = trc_file_interface(file, j);
-
-        if (interface->missing > 0 || interface->dropped > 0) {
-            g_string_append_printf(
-                text,
-                "%s%s: %s: %" PRIu64
-                " packets are missing; its writer dropped %" PRIu64 "\n",
-                before, path, interface->name, interface->missing,
-                interface->dropped);
-        }
-    }
-    if (trc_file_n_foreign(file) > 0) {
-        g_string_append_printf(text,
-                               "%s%s: %" PRIu64
-                               " packets of other link types are left out\n",
-                               before, path, trc_file_n_foreign(file));
-    }
-}

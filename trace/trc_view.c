@@ -35,7 +35,7 @@ bool trc_filter_set_kinds(TrcFilter *filter, const char *names, GError **error)
     g_auto(GStrv) words = g_strsplit(names, ",", -1);
 
     memset(filter->wants, 0, sizeof(filter->wants));
-    for (unsigned i = 0; words[i] != NULL; i++) {
+    for (unsigned i = 0; words[i]; i++) {
         TrcKind kind;
 
         if (!trc_kind_parse(words[i], &kind)) {
@@ -79,7 +79,7 @@ static bool name_matches(GPatternSpec *pattern, const char *name)
     if (g_pattern_spec_match_string(pattern, name)) {
         return true;
     }
-    if (colon == NULL) {
+    if (!colon) {
         return false;
     }
     host = g_strndup(name, (size_t)(colon - name));
@@ -94,8 +94,7 @@ static bool is_wanted(const TrcFilter *filter, const TrcCrossing *crossing,
 
     return filter->wants[crossing->record.kind] &&
            since_ns >= filter->from_ns && since_ns <= filter->to_ns &&
-           (filter->pattern == NULL ||
-            name_matches(filter->pattern, sender->name) ||
+           (!filter->pattern || name_matches(filter->pattern, sender->name) ||
             name_matches(
                 filter->pattern,
                 trc_file_interface(crossing->file, sender->peer)->name));
@@ -109,8 +108,7 @@ static char *direction_of(const TrcFile *file, const TrcInterface *sender)
     const char *from_link = strchr(from, ':');
     const char *to_link = strchr(to, ':');
 
-    if (from_link != NULL && to_link != NULL &&
-        strcmp(from_link, to_link) == 0) {
+    if (from_link && to_link && strcmp(from_link, to_link) == 0) {
         return g_strdup_printf("%s %.*s>%.*s", from_link + 1,
                                (int)(from_link - from), from,
                                (int)(to_link - to), to);
@@ -145,7 +143,7 @@ TrcView *trc_view_new(TrcFile *const *files, unsigned n_files,
 
 void trc_view_free(TrcView *view)
 {
-    if (view == NULL) {
+    if (!view) {
         return;
     }
     for (unsigned i = 0; i < view->n_files; i++) {

@@ -35,7 +35,8 @@ typedef struct BenchMetric {
 typedef struct BenchSetup {
     const char *scenarios; /* folder of the scenarios */
     const char *cluster;   /* nullable: name of a running cluster */
-    const char *scripts;   /* folder of the cluster's programs */
+    const char *scripts;   /* nullable: folder of the cluster's programs, if it
+                              is not tests/cluster/bench */
 } BenchSetup;
 
 typedef struct BenchCase BenchCase;

@@ -6,13 +6,12 @@
 #include "table.h"
 
 /* Returns the cases (const BenchCase *) that match one of @patterns (ended by
- * NULL; NULL: all cases), with * and ?. */
-GPtrArray *bench_choose(char **patterns);
-/* Returns the first pattern that matches no case; NULL if there is none. */
-const char *bench_find_unmatched(char **patterns);
+ * NULL; NULL: all cases), with * and ?. NULL and G_OPTION_ERROR if a pattern
+ * matches no case. */
+GPtrArray *bench_choose(char **patterns, GError **error);
 
-/* The reason for which @bench cannot be run, to be freed; NULL if it can. */
-char *bench_refusal(const BenchCase *bench, const BenchSetup *setup);
+/* Calls @print with a line about each of @cases, without its end. */
+void bench_list(const GPtrArray *cases, int (*print)(const char *line));
 
 /* The figures of a run. */
 typedef struct BenchReport {
@@ -32,5 +31,28 @@ void bench_report_result(BenchReport *report, const BenchCase *bench,
 /* A benchmark without figures: a row of the table, and a head line of the CSV.
  */
 void bench_report_failure(BenchReport *report, const BenchCase *bench);
+
+/* A run of benchmarks. */
+typedef struct BenchRun {
+    BenchSetup setup;
+    int runs;
+    gboolean require;                 /* what cannot be run is a failure */
+    gboolean check, check_all;        /* bounds of ratios, all bounds */
+    void (*begins)(const char *name); /* one begins; "": it has ended */
+    void (*tell)(const char *text);   /* a line about what went wrong */
+} BenchRun;
+
+/* False and G_OPTION_ERROR if @run cannot be done so often. */
+bool bench_run_check(const BenchRun *run, GError **error);
+
+/* Runs @cases (of BenchCase). One that fails does not end the others: they may
+ * have taken minutes. */
+void bench_run(const BenchRun *run, const GPtrArray *cases,
+               BenchReport *report);
+
+/* Tells how many of @count benchmarks failed, and whether a bound that is to be
+ * checked does not hold. Returns true if all is well. */
+bool bench_run_judge(const BenchRun *run, unsigned count,
+                     const BenchReport *report);
 
 #endif

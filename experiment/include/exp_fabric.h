@@ -28,6 +28,10 @@ const TopoDescription *exp_fabric_description(const ExpFabric *fabric);
 FabComponent *exp_host(const ExpFabric *fabric, const TopoHost *host);
 FabComponent *exp_device(const ExpFabric *fabric, const TopoDevice *device);
 
+/* Returns the address that enumeration gave @device; @fabric is an ExpFabric.
+ * An InvAddressFn. */
+TopoPciAddress exp_device_address(const TopoDevice *device, void *fabric);
+
 /* Returns the description's word for a component: "root", "switch", "ntb",
  * "gpu" or "device". */
 const char *exp_kind_name(const ExpFabric *fabric,

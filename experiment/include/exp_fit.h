@@ -22,6 +22,8 @@ typedef struct ExpFitParam {
 
 /* Parses "PATH=LOW..HIGH", such as "parts.gpu.poll.notice=100ns..900ns". */
 ExpFitParam *exp_fit_param_parse(const char *text, GError **error);
+/* The same for each of @texts (ended by NULL); of ExpFitParam, to be freed. */
+GPtrArray *exp_fit_params_parse(char *const *texts, GError **error);
 void exp_fit_param_free(void *param);
 
 typedef struct ExpFitOptions {
@@ -31,7 +33,7 @@ typedef struct ExpFitOptions {
      * "COLUMN=TEXT;COLUMN=TEXT", as the CSV has them; a value is chosen if one
      * text holds. Without texts: the values in plot.calibrated. */
     const char *const *rows;
-    unsigned starts, threads;
+    int starts, threads;
 } ExpFitOptions;
 
 /* The result. Errors of values are model / published - 1. */
@@ -45,7 +47,12 @@ typedef struct ExpFit {
     unsigned simulations;
 } ExpFit;
 
-/* Fits to the published values of the scenarios @files. Fails if a scenario
+/* False and G_OPTION_ERROR if the number of starts or threads is out of range.
+ */
+bool exp_fit_check(const ExpFitOptions *options, GError **error);
+
+/* Fits to the published values of the scenarios @files, which may be names as
+ * topo_home_resolve() takes them. Fails if a scenario
  * cannot be loaded or simulated, if it has no published values, if no value is
  * chosen, or if fewer values than parameters are. */
 ExpFit *exp_fit_run(char **files, const ExpFitOptions *options, GError **error);

@@ -31,10 +31,10 @@ void exp_lend_plan_add_window(ExpLendPlan *plan, const FabPlanWindow *window,
                               char *name);
 
 /* Returns a plan (of ExpLendPlan) for each adapter that `lend` or flows between
- * lent devices need, in the order of the description. No device may be lent in
- * @fabric yet. The caller frees the array. */
-GPtrArray *exp_lend_plans(const ExpFabric *fabric,
-                          const TopoDescription *description);
+ * lent devices need, in the order of the description. NULL and @error if no
+ * fabric can be made of it. The caller frees the array. */
+GPtrArray *exp_lend_plans_new(const TopoDescription *description,
+                              GError **error);
 
 /* ---- Sums of plans as a table ----------------------------------------- */
 
@@ -54,11 +54,24 @@ Table *exp_lend_plan_table_new(void);
 bool exp_lend_plan_add_rows(const ExpLendPlan *plan, Table *table,
                             FabPlan *ret_sums, GError **error);
 
-/* Does the same, and appends the rows to @text, with readable sizes, equal
- * devices in one row, and the first term that does not fit. *ret_fits says if
- * all fits. */
-bool exp_lend_plan_append(GString *text, const ExpLendPlan *plan, Table *table,
-                          bool *ret_fits, GError **error);
+/* Does the same for each of @plans (of ExpLendPlan), and appends the rows to
+ * @text, with readable sizes, equal devices in one row, and the first term that
+ * does not fit. *ret_fit says if all fits in all of them. */
+bool exp_lend_plans_append(GString *text, const GPtrArray *plans, Table *table,
+                           bool *ret_fit, GError **error);
+
+/* The DMA window of a loan between machines. */
+typedef struct ExpLendMachine {
+    const char *adapter; /* borrowed */
+    char *note;
+    uint64_t space_bytes; /* the adapter's window */
+    uint64_t window_bytes;
+} ExpLendMachine;
+
+/* Appends @machines as a table for a terminal, and adds a row for each to
+ * @table, an exp_lend_plan_table_new(). */
+void exp_lend_machines_append(GString *text, Table *table,
+                              const ExpLendMachine *machines, unsigned count);
 
 /* One adapter in the words of a user. */
 typedef struct ExpLendPlanWords {
@@ -71,9 +84,8 @@ typedef struct ExpLendPlanWords {
     gboolean iommu_off; /* windows cover the RAM */
 } ExpLendPlanWords;
 
-/* Adds what @words say to @plan. False and @error if they are wrong: in the
- * domain TABLE_ERROR if an option is used wrongly. */
-bool exp_lend_plan_parse(ExpLendPlan *plan, const ExpLendPlanWords *words,
-                         GError **error);
+/* Returns the plan (an array as above) that @words describe. NULL and @error if
+ * they are wrong: in the domain G_OPTION_ERROR if an option is used wrongly. */
+GPtrArray *exp_lend_plans_parse(const ExpLendPlanWords *words, GError **error);
 
 #endif

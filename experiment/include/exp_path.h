@@ -48,6 +48,20 @@ typedef struct ExpPathRequest {
     uint32_t size_bytes;
 } ExpPathRequest;
 
+/* A request in the words of a user. */
+typedef struct ExpPathWords {
+    const char *from, *to; /* HOST.cpu, HOST.ram, HOST.DEVICE ... */
+    char *via;             /* nullable */
+    char *size;            /* nullable: 4 B */
+    gboolean is_read;
+} ExpPathWords;
+
+/* Parses @words. False and @error if they are wrong, a G_OPTION_ERROR if the
+ * size is out of range, or if they do not go together. */
+bool exp_path_request_parse(const TopoDescription *description,
+                            const ExpPathWords *words,
+                            ExpPathRequest *ret_request, GError **error);
+
 /* Builds the fabric of @description and sends the TLPs. Fails if there is no
  * way between the ends, or if something cannot be an end. */
 ExpPath *exp_path_new(const TopoDescription *description,

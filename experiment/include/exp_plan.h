@@ -77,6 +77,11 @@ void exp_plan_check(const TopoDescription *description, TopoErrors *errors);
 Table *exp_plan_outline(const TopoDescription *description,
                         const ExpPlanOptions *options, GError **error);
 
+/* The same for all points. If it fails, adds the error to @errors, unless there
+ * are errors already, and returns NULL. */
+Table *exp_plan_outline_whole(const TopoDescription *description,
+                              TopoErrors *errors);
+
 /* Parses "AXIS=VALUE". VALUE may have a unit. */
 ExpLimit *exp_limit_parse(const char *text, GError **error);
 void exp_limit_free(void *limit);

@@ -100,7 +100,7 @@ typedef struct Agent {
 static void *grow(void *data, size_t size)
 {
     data = realloc(data, size);
-    if (data == NULL) {
+    if (!data) {
         fputs("agent: out of memory\n", stderr);
         exit(EXIT_FAILURE);
     }
@@ -192,8 +192,8 @@ static void send_hello(Agent *agent)
     size_t length = 8;
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
 
-    if (file != NULL) {
-        if (fgets(boot, sizeof boot, file) != NULL) {
+    if (file) {
+        if (fgets(boot, sizeof boot, file)) {
             boot[strcspn(boot, "\n")] = 0;
         }
         fclose(file);
@@ -231,7 +231,7 @@ static void session_lose(Session *session)
 
 static void begin_epoch(Agent *agent, uint64_t epoch)
 {
-    for (Session *s = agent->sessions; s != NULL; s = s->next) {
+    for (Session *s = agent->sessions; s; s = s->next) {
         session_lose(s);
     }
     bytes_clear(&agent->line);
@@ -243,7 +243,7 @@ static Session *session_find(Agent *agent, uint32_t id)
 {
     Session *s = agent->sessions;
 
-    while (s != NULL && (s->is_lost || s->id != id)) {
+    while (s && (s->is_lost || s->id != id)) {
         s = s->next;
     }
     return s;
@@ -328,7 +328,7 @@ static int session_start(Agent *agent, const CluAgentFrame *frame)
         return EAGAIN;
     }
     argv = parse_arguments(frame->body, frame->length);
-    if (argv == NULL) {
+    if (!argv) {
         return EINVAL;
     }
     error = spawn(argv, &pid, ends);
@@ -413,7 +413,7 @@ static void session_frame(Agent *agent, const CluAgentFrame *frame)
 {
     Session *session = session_find(agent, frame->session);
 
-    if (session == NULL) {
+    if (!session) {
         return;
     }
     switch (frame->type) {
@@ -456,7 +456,7 @@ static void take_frame(Agent *agent, const CluAgentFrame *frame)
             send_frame(agent, CLU_AGENT_PONG, 0, frame->body, frame->length);
         }
     } else if (frame->type == CLU_AGENT_EXEC) {
-        if (session_find(agent, frame->session) == NULL) {
+        if (!session_find(agent, frame->session)) {
             int error = session_start(agent, frame);
             if (error != 0) {
                 send_number(agent, CLU_AGENT_FAILED, frame->session, error);
@@ -561,7 +561,7 @@ static void session_over(Agent *agent, Session *session)
 
 static void session_serve(Agent *agent, Session *session)
 {
-    if (session->polled == NULL) {
+    if (!session->polled) {
         return;
     }
     if (session->polled[AT_INPUT].revents != 0 && !session->is_lost) {
@@ -603,14 +603,14 @@ static void serve_sessions(Agent *agent)
     Session *order[CLU_AGENT_SESSION_MAX];
     unsigned count = 0;
 
-    for (Session *s = agent->sessions; s != NULL; s = s->next) {
+    for (Session *s = agent->sessions; s; s = s->next) {
         order[count++] = s;
     }
     agent->turn++;
     for (unsigned i = 0; i < count; i++) {
         session_serve(agent, order[(i + agent->turn) % count]);
     }
-    for (Session **at = &agent->sessions; *at != NULL;) {
+    for (Session **at = &agent->sessions; *at;) {
         Session *session = *at;
         if (session_is_over(session)) {
             *at = session->next;
@@ -633,7 +633,7 @@ static bool turn(Agent *agent, bool is_port)
     polls[1] = (struct pollfd){
         agent->is_away || bytes_length(&agent->line) == 0 ? -1 : agent->out,
         POLLOUT, 0};
-    for (Session *s = agent->sessions; s != NULL; s = s->next) {
+    for (Session *s = agent->sessions; s; s = s->next) {
         count += session_poll(agent, s, polls + count);
     }
     if (poll(polls, count, agent->is_away ? AWAY_MS : -1) < 0 &&
@@ -667,24 +667,24 @@ static int open_port(void)
     struct dirent *entry;
     int fd = -1;
 
-    while (dir != NULL && fd < 0 && (entry = readdir(dir)) != NULL) {
+    while (dir && fd < 0 && (entry = readdir(dir))) {
         char path[PATH_MAX];
         char name[sizeof CLU_AGENT_PORT + 1] = "";
         FILE *file;
 
         snprintf(path, sizeof path, "%s/%s/name", folder, entry->d_name);
         file = fopen(path, "re");
-        if (file == NULL) {
+        if (!file) {
             continue;
         }
-        if (fgets(name, sizeof name, file) != NULL &&
+        if (fgets(name, sizeof name, file) &&
             strcmp(name, CLU_AGENT_PORT "\n") == 0) {
             snprintf(path, sizeof path, "/dev/%s", entry->d_name);
             fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
         }
         fclose(file);
     }
-    if (dir != NULL) {
+    if (dir) {
         closedir(dir);
     }
     return fd;

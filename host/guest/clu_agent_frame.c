@@ -27,7 +27,7 @@ static void coder_add(Coder *coder, const uint8_t *data, size_t length)
         size_t room = 255 - (coder->used - coder->block);
         size_t part = length < room ? length : room;
         const uint8_t *zero = memchr(data, 0, part);
-        if (zero != NULL) {
+        if (zero) {
             part = zero - data;
         }
 
@@ -35,7 +35,7 @@ static void coder_add(Coder *coder, const uint8_t *data, size_t length)
         coder->used += part;
         data += part;
         length -= part;
-        if (zero != NULL) {
+        if (zero) {
             coder_close(coder);
             data++;
             length--;
@@ -120,7 +120,7 @@ size_t clu_agent_reader_feed(CluAgentReader *reader, const uint8_t *data,
     while (taken < length && !*ret_found) {
         const uint8_t *start = data + taken;
         const uint8_t *end = memchr(start, 0, length - taken);
-        size_t part = end != NULL ? (size_t)(end - start) : length - taken;
+        size_t part = end ? (size_t)(end - start) : length - taken;
 
         if (part > sizeof reader->data - reader->used) {
             reader->overrun = true;
@@ -130,7 +130,7 @@ size_t clu_agent_reader_feed(CluAgentReader *reader, const uint8_t *data,
             reader->used += part;
         }
         taken += part;
-        if (end != NULL) {
+        if (end) {
             taken++;
             /* A 0 right after another is not an empty frame: a sender starts
              * with a 0. */

@@ -73,12 +73,21 @@ Inventory *inv_from_description(const TopoDescription *description,
                                 TopoErrors *errors);
 
 /* Adds a host called @name to @inventory, with the devices that the sysfs tree
- * @dir shows, such as "/sys". @ids (nullable) is the path of a pci.ids file
- * with the names of vendors and devices; without a name a device is called by
+ * @dir shows, such as "/sys". @ids is the path of a pci.ids file
+ * with the names of vendors and devices, NULL: INV_IDS, if it is there; without
+ * a name a device is called by
  * its number. Returns false and sets @error if @dir is no sysfs tree, or a file
  * of it does not have the form that Linux gives it. */
 bool inv_add_sysfs(Inventory *inventory, const char *name, const char *dir,
                    const char *ids, GError **error);
+
+#define INV_IDS "/usr/share/misc/pci.ids"
+
+/* Returns the inventory of the host whose sysfs tree is @dir. It is called
+ * @name (nullable: this machine's name if @dir is /sys, else @dir). Otherwise
+ * as inv_add_sysfs(). */
+Inventory *inv_from_sysfs(const char *dir, const char *name, const char *ids,
+                          GError **error);
 
 /* A script for sh that writes the part of /sys of a host that inv_add_sysfs()
  * reads as a tar archive. It copies the files first, because sysfs does not
@@ -103,7 +112,7 @@ typedef enum InvErrorCode {
 GQuark inv_error_quark(void);
 
 /* Removes all hosts but @name. If there is none, removes nothing and returns
- * the names of all, to be freed by g_strfreev(). */
-char **inv_keep_host(Inventory *inventory, const char *name);
+ * false and G_OPTION_ERROR. */
+bool inv_keep_host(Inventory *inventory, const char *name, GError **error);
 
 #endif

@@ -171,7 +171,7 @@ static void walk(const char *dir, unsigned int depth,
 	stream = depth ? opendir(dir) : NULL;
 	if (!stream)
 		return;
-	while ((entry = readdir(stream)) != NULL) {
+	while ((entry = readdir(stream))) {
 		char path[PATH_MAX];
 
 		if (is_dir(dir, entry) &&
@@ -202,7 +202,7 @@ static void walk_subsystems(const char *root, const char *controller,
 	stream = opendir(dir);
 	if (!stream)
 		return;
-	while ((entry = readdir(stream)) != NULL) {
+	while ((entry = readdir(stream))) {
 		if (entry->d_name[0] == '.' ||
 		    snprintf(path, sizeof(path), "%s/%s/%s", dir,
 			     entry->d_name, controller) >= (int)sizeof(path) ||
@@ -332,7 +332,7 @@ static void find_holders(const struct search *search, const struct node *node)
 	stream = opendir(path);
 	if (!stream)
 		return;
-	while ((entry = readdir(stream)) != NULL) {
+	while ((entry = readdir(stream))) {
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "%.*s/holders/%.64s/dm",
@@ -402,7 +402,7 @@ static void find_open(const struct search *search, const char *pid)
 	stream = opendir(path);
 	if (!stream)
 		return;
-	while ((entry = readdir(stream)) != NULL) {
+	while ((entry = readdir(stream))) {
 		const struct node *node;
 		struct stat status;
 
@@ -432,7 +432,7 @@ static void find_processes(const struct search *search)
 	stream = opendir(path);
 	if (!stream)
 		return;
-	while ((entry = readdir(stream)) != NULL)
+	while ((entry = readdir(stream)))
 		if (strspn(entry->d_name, "0123456789") ==
 			    strlen(entry->d_name) &&
 		    strcmp(entry->d_name, self) != 0)

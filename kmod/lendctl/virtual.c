@@ -63,7 +63,7 @@ static bool find_controller(const char *root, const char *function, char name[32
 	dir = opendir(path);
 	if (!dir)
 		return false;
-	while (!found && (entry = readdir(dir)) != NULL)
+	while (!found && (entry = readdir(dir)))
 		if (strncmp(entry->d_name, "nvme", 4) == 0)
 			found = snprintf(name, LEND_TEXT, "%s", entry->d_name) < 32;
 	closedir(dir);

@@ -161,7 +161,7 @@ static inline bool has_room(const FabEndpoint *endpoint, FabClass cls)
 
 static inline void request_send(FabEndpoint *endpoint, FabTlp *tlp)
 {
-    if (G_UNLIKELY(endpoint->atc != NULL)) {
+    if (G_UNLIKELY(endpoint->atc)) {
         fab_atc_send(endpoint->atc, tlp);
     } else {
         fab_port_send(endpoint->component.ports[0], ENDPOINT_SOURCE, tlp);
@@ -198,7 +198,7 @@ static void writes_issue(FabEndpoint *endpoint)
             queue_pop(&engine->writes);
             queue_push(&engine->leaving, dma);
             dma->last_order =
-                G_UNLIKELY(endpoint->atc != NULL)
+                G_UNLIKELY(endpoint->atc)
                     ? IN_ATC | fab_atc_posted_received(endpoint->atc)
                     : port->order;
         }
@@ -365,7 +365,7 @@ static void read_finish(FabEndpoint *endpoint, uint16_t tag)
     engine->free_tag = tag;
     engine->tags_used--;
     engine->flight_bytes -= read->bytes;
-    if (G_UNLIKELY(endpoint->atc != NULL)) {
+    if (G_UNLIKELY(endpoint->atc)) {
         fab_atc_read_over(endpoint->atc, tag);
     }
     if (engine->reads.head) {

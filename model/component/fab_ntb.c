@@ -586,7 +586,7 @@ uint32_t fab_ntb_remote_nodes(const FabNtb *ntb)
     uint32_t nodes = ntb->chip ? ntb->chip->len - 1 : 0;
 
     for (unsigned i = 1; i < ntb->component.port_count; i++) {
-        nodes += ntb->component.ports[i]->peer != NULL;
+        nodes += !!ntb->component.ports[i]->peer;
     }
     return nodes;
 }

@@ -40,7 +40,7 @@ static void read_answer(FabComponent *owner, FabTlp *tlp)
     FabRoot *root = (FabRoot *)owner;
 
     root->counters.memory_read_bytes += tlp->request_bytes;
-    if (G_UNLIKELY(root->nodes != NULL)) {
+    if (G_UNLIKELY(root->nodes)) {
         tlp->ready_at = fab_root_nodes_from_memory(
             root, tlp->ingress->index, tlp->addr, tlp->request_bytes);
     }
@@ -59,7 +59,7 @@ static void memory_write(FabRoot *root, FabTlp *tlp)
     root->counters.memory_written_bytes += tlp->payload_bytes;
     ingress->visible_at = fab_completer_write(
         &root->completer, tlp,
-        G_UNLIKELY(root->nodes != NULL)
+        G_UNLIKELY(root->nodes)
             ? fab_root_nodes_to_memory(root, tlp->ingress->index, tlp->addr,
                                        tlp->payload_bytes)
             : 0);
@@ -176,7 +176,7 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
 /* True if the posted request @tlp must wait although it is its turn. */
 static inline bool is_held(FabRoot *root, const FabTlp *tlp)
 {
-    return G_UNLIKELY(root->nodes != NULL) && fab_root_nodes_hold(root, tlp);
+    return G_UNLIKELY(root->nodes) && fab_root_nodes_hold(root, tlp);
 }
 
 /* Dispatches the TLPs at root port @from whose turn it is. */

@@ -51,7 +51,7 @@ bool fab_root_has_ats(const FabRoot *root)
 
 bool fab_root_ats_is_on(const FabRoot *root, FabBdf device)
 {
-    return device_find(root->ats, device) != NULL;
+    return device_find(root->ats, device);
 }
 
 /* ---- Invalidation ---------------------------------------------------- */

@@ -98,7 +98,7 @@ void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
     tlp->path_order = path->order++;
     root->egress[to->index].used |= UINT64_C(1) << from->index;
     if (tlp->cls == FAB_CLASS_P) {
-        if (G_UNLIKELY(root->nodes != NULL)) {
+        if (G_UNLIKELY(root->nodes)) {
             fab_root_nodes_begin(root, from->index, to->index, tlp);
         }
         fab_fifo_push(&path->posted, tlp);

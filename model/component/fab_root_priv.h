@@ -265,7 +265,7 @@ static inline SimTime fab_root_ready_at(FabRoot *root, unsigned from,
 {
     SimTime time = tail_at + root->params.transit;
 
-    return G_UNLIKELY(root->nodes != NULL)
+    return G_UNLIKELY(root->nodes)
                ? fab_root_nodes_arrive(root, from, to, time, bytes)
                : time;
 }

@@ -269,7 +269,7 @@ FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to)
     if (piece->payload_bytes == left) {
         path->posted_sent = 0;
         fab_fifo_pop(&path->posted);
-        if (G_UNLIKELY(root->nodes != NULL)) {
+        if (G_UNLIKELY(root->nodes)) {
             fab_root_nodes_left(root, from, to, tlp);
         }
         fab_root_take(root, tlp);

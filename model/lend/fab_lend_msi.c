@@ -124,7 +124,7 @@ bool fab_lend_msi_open(FabLend *lend, GError **error)
     if (!lend->msi) {
         g_prefix_error(error, "the MSI window needs a mapping entry: ");
     }
-    return lend->msi != NULL;
+    return lend->msi;
 }
 
 void fab_lend_set_interrupt(FabLend *lend, FabInterruptFn fn, void *owner)

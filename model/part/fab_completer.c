@@ -35,7 +35,7 @@ void fab_completer_read(FabCompleter *completer, FabTlp *tlp)
     SimTime now = sim_engine_now(completer->owner->engine);
 
     tlp->due_at = fab_memory_read(completer->memory, now, tlp->request_bytes);
-    if (G_UNLIKELY(completer->cache != NULL) &&
+    if (G_UNLIKELY(completer->cache) &&
         fab_cache_read(completer->cache, tlp->addr, tlp->request_bytes)) {
         const FabTlp *last = fab_fifo_last(&completer->reading);
         SimTime due = tlp->due_at - completer->hit_saves;
@@ -58,7 +58,7 @@ SimTime fab_completer_write(FabCompleter *completer, FabTlp *tlp,
     const FabTlp *last = fab_fifo_last(&completer->visible);
 
     time = MAX(time, earliest);
-    if (G_UNLIKELY(completer->cache != NULL)) {
+    if (G_UNLIKELY(completer->cache)) {
         fab_cache_write(completer->cache, tlp->addr, tlp->payload_bytes);
     }
     if (!fab_memory_watched_at(completer->memory, tlp->addr,

@@ -23,9 +23,9 @@ typedef struct RepCompareOptions {
     const char *x;               /* nullable: the key column along a curve */
     const GPtrArray *tolerances; /* nullable: of RepTolerance *; tried before
                                     those in the baseline's head */
-    bool one_sided; /* a number that is better than the baseline's is within
+    gboolean one_sided; /* a number that is better than the baseline's is within
                        tolerance, if the head says what is better */
-    bool subset;    /* points that only the baseline has are left out */
+    gboolean subset;    /* points that only the baseline has are left out */
 } RepCompareOptions;
 
 typedef enum RepVerdict {

@@ -58,6 +58,10 @@ RepFidelity *rep_fidelity_new(const TopoDescription *description,
                               const Table *model, const Table *published,
                               const Table *measured, GError **error);
 
+/* Adds an error if rep_fidelity_new() would fail with the published values that
+ * @description names, or if they cannot be read. */
+void rep_fidelity_check(const TopoDescription *description, TopoErrors *errors);
+
 /* Frees @fidelity (nullable). */
 void rep_fidelity_free(RepFidelity *fidelity);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RepFidelity, rep_fidelity_free)

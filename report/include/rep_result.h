@@ -60,9 +60,9 @@ typedef struct RepLook {
     double width_mm;   /* on paper; 0: chosen by the contents */
     double font_pt;    /* on paper, with a width; 0: 7 points */
     const char *title; /* nullable: the plot's; "none": no title */
-    bool pdf;          /* PREFIX.pdf, too */
-    bool tex;          /* PREFIX.tex, too */
-    bool no_legend;
+    gboolean pdf;      /* PREFIX.pdf, too */
+    gboolean tex;      /* PREFIX.tex, too */
+    gboolean no_legend;
     RepRange x_range,
         y_range; /* instead of the plot's, if they are not empty */
 } RepLook;

@@ -21,6 +21,10 @@ typedef struct RepTolerance {
  * the "=". Returns NULL if the form is wrong. */
 RepTolerance *rep_tolerance_parse(const char *text, GError **error);
 
+/* The same for each of @texts (nullable, ended by NULL); of RepTolerance, to be
+ * freed. */
+GPtrArray *rep_tolerances_parse(char *const *texts, GError **error);
+
 /* Frees @tolerance (nullable). */
 void rep_tolerance_free(RepTolerance *tolerance);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RepTolerance, rep_tolerance_free)

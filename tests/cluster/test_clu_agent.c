@@ -55,7 +55,7 @@ static Told *told(uint32_t id)
 {
     Told *session = g_hash_table_lookup(sessions, GUINT_TO_POINTER(id));
 
-    if (session == NULL) {
+    if (!session) {
         session = g_new0(Told, 1);
         session->out[0] = g_byte_array_new();
         session->out[1] = g_byte_array_new();
@@ -264,7 +264,7 @@ static bool is_running(pid_t pid)
     g_autofree char *text = NULL;
 
     return g_file_get_contents(path, &text, NULL, NULL) &&
-           strstr(text, ") Z ") == NULL;
+           !strstr(text, ") Z ");
 }
 
 START_TEST(test_output_and_status)
@@ -312,7 +312,7 @@ END_TEST
 START_TEST(test_signal_reaches_the_group)
 {
     EXEC(1, "sh\0-c\0sleep 1000 & echo $!; wait");
-    UNTIL(told(1)->out[0]->len > 0 && told(1)->out[0]->data != NULL);
+    UNTIL(told(1)->out[0]->len > 0 && told(1)->out[0]->data);
     pid_t child = atoi((char *)told(1)->out[0]->data);
     ck_assert(is_running(child));
     say_numbers(CLU_AGENT_SIGNAL, 1, 9999, 0, 4); /* no such signal */

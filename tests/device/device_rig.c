@@ -415,9 +415,9 @@ DeviceRig *rig_new_with(const char *link, const char *properties,
     int out;
 
     rig->folder = g_dir_make_tmp("farside-device-XXXXXX", &error);
-    ck_assert_msg(rig->folder != NULL, "no temporary folder");
-    ck_assert_msg(plugin != NULL, "FARSIDE_PLUGIN is not set");
-    rig->listens = link == NULL;
+    ck_assert_msg(rig->folder, "no temporary folder");
+    ck_assert_msg(plugin, "FARSIDE_PLUGIN is not set");
+    rig->listens = !link;
     rig->link_path =
         link ? g_strdup(link) : g_build_filename(rig->folder, "link", NULL);
     device = g_strdup_printf(

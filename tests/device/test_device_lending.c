@@ -173,7 +173,7 @@ static bool is_requested(unsigned vector)
     end = strstr(irr, "\\r\\n");
     ck_assert_ptr_nonnull(end);
     *end = '\0';
-    found = strstr(irr, want) != NULL;
+    found = strstr(irr, want);
     free(text);
     return found;
 }

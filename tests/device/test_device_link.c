@@ -178,7 +178,7 @@ static void plug(const char *device)
         "{\"execute\": \"device_add\", \"arguments\": {%s}}", device);
     char *answer = rig_qmp(rig, command);
 
-    ck_assert_msg(strstr(answer, "return") != NULL, "%s", answer);
+    ck_assert_msg(strstr(answer, "return"), "%s", answer);
     free(answer);
 }
 
@@ -187,7 +187,7 @@ static bool is_plugged(const char *id)
     char *answer = rig_qmp(rig, "{\"execute\": \"qom-list\", \"arguments\": "
                                 "{\"path\": \"/machine/peripheral\"}}");
     g_autofree char *name = g_strdup_printf("\"%s\"", id);
-    bool result = strstr(answer, name) != NULL;
+    bool result = strstr(answer, name);
 
     free(answer);
     return result;

@@ -69,14 +69,14 @@ static void trace_on(DeviceRig *rig)
 {
     g_autofree char *answer = set_trace(rig, path);
 
-    ck_assert_msg(strstr(answer, "\"error\"") == NULL, "%s", answer);
+    ck_assert_msg(!strstr(answer, "\"error\""), "%s", answer);
 }
 
 static void trace_off(DeviceRig *rig)
 {
     g_autofree char *answer = set_trace(rig, "");
 
-    ck_assert_msg(strstr(answer, "\"error\"") == NULL, "%s", answer);
+    ck_assert_msg(!strstr(answer, "\"error\""), "%s", answer);
 }
 
 static const char *const name_a[] = {"-name", "a", NULL};
@@ -138,8 +138,8 @@ static TrcFile *read_whole(void)
     g_autoptr(GError) error = NULL;
     TrcFile *file = trc_file_read(path, &error);
 
-    ck_assert_msg(file != NULL, "%s", error ? error->message : "");
-    ck_assert_msg(trc_file_damage(file) == NULL, "%s",
+    ck_assert_msg(file, "%s", error ? error->message : "");
+    ck_assert_msg(!trc_file_damage(file), "%s",
                   trc_file_damage(file) ? trc_file_damage(file)->message : "");
     ck_assert_uint_eq(trc_file_n_interfaces(file), 2);
     return file;
@@ -427,7 +427,7 @@ START_TEST(every_kind_with_its_fields)
 
     rig_reset(rig);
     answer = rig_set(rig, "enabled", "false");
-    ck_assert(strstr(answer, "\"error\"") == NULL);
+    ck_assert(!strstr(answer, "\"error\""));
     trace_off(rig);
     check_records(expected, G_N_ELEMENTS(expected));
     check_with_capinfos();
@@ -846,7 +846,7 @@ START_TEST(other_files_are_left_alone)
     for (unsigned i = 0; i < G_N_ELEMENTS(places); i++) {
         g_autofree char *answer = set_trace(rig, places[i]);
 
-        ck_assert_msg(strstr(answer, reasons[i]) != NULL, "%s", answer);
+        ck_assert_msg(strstr(answer, reasons[i]), "%s", answer);
     }
     g_unlink(fifo);
     ck_assert(g_file_get_contents(path, &back, NULL, NULL));

@@ -145,7 +145,7 @@ static unsigned count(const char *text)
 {
     unsigned n = 0;
 
-    for (const char *at = page; (at = strstr(at, text)) != NULL; at++) {
+    for (const char *at = page; (at = strstr(at, text)); at++) {
         n++;
     }
     return n;

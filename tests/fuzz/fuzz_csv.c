@@ -37,17 +37,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autofree char *again = NULL;
     g_autofree char *text = NULL;
 
-    if (table == NULL) {
-        must(error != NULL && g_str_has_prefix(error->message, "fuzz:"),
+    if (!table) {
+        must(error && g_str_has_prefix(error->message, "fuzz:"),
              "a refusal without a place");
         return 0;
     }
-    must(error == NULL, "a table and an error");
+    must(!error, "a table and an error");
     text = table_format(table);
     must(g_utf8_validate(text, -1, NULL), "a terminal text that is not UTF-8");
     csv = table_to_csv(table);
     back = table_parse(csv, strlen(csv), "fuzz", &error);
-    must(back != NULL, "CSV that we print but do not read");
+    must(back, "CSV that we print but do not read");
     again = table_to_csv(back);
     must(strcmp(csv, again) == 0, "CSV that changes on the way");
     return 0;

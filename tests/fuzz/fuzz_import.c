@@ -38,7 +38,7 @@ static void use(const char *yaml)
     g_autoptr(GString) out = g_string_new(NULL);
     const TopoHost *host;
 
-    must(description != NULL, messages);
+    must(description, messages);
     host = description->hosts->pdata[0];
     inv_write_tree(host->functions, out);
     must(out->len > 0, "no tree");
@@ -54,14 +54,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autofree char *yaml =
         inv_import(NAME, text, strlen(text), "host", PARTS, &report, &error);
 
-    must((yaml == NULL) == (error != NULL) &&
-             (yaml == NULL) == (report == NULL),
+    must(!yaml == !!error && !yaml == !report,
          "an error and a description, or neither");
     if (yaml) {
         use(yaml);
     } else {
-        must(strstr(error->message, NAME) != NULL &&
-                 strstr(error->message, "cannot describe") == NULL,
+        must(strstr(error->message, NAME) &&
+                 !strstr(error->message, "cannot describe"),
              error->message);
     }
     return 0;

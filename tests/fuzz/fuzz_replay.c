@@ -45,7 +45,7 @@ static TopoDescription *load(const char *trace)
         topo_load_buffer("fuzz.yaml", text, strlen(text),
                          TOPO_SOURCE_ROOT "/scenarios/parts", NULL, errors);
 
-    must(description != NULL, "no description");
+    must(description, "no description");
     return description;
 }
 
@@ -59,12 +59,12 @@ static int64_t repeat(const TopoDescription *description)
     int64_t end = -1;
 
     if (flow) {
-        must(error == NULL, "a flow and an error");
+        must(!error, "a flow and an error");
         must(fab_flows_run(exp_fabric(fabric), SIM_TIME_NONE, NULL),
              "a replay that waits for itself");
         end = sim_engine_now(exp_engine(fabric));
     } else {
-        must(error != NULL && strstr(error->message, "t.pcapng: ") != NULL,
+        must(error && strstr(error->message, "t.pcapng: "),
              "a refusal without the trace");
     }
     exp_fabric_free(fabric);

@@ -37,7 +37,7 @@ static void read_changes(const char *text, GPtrArray *changes)
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     unsigned i;
 
-    for (i = 0; lines[i] != NULL; i++) {
+    for (i = 0; lines[i]; i++) {
         TopoChange *change;
 
         if (!g_str_has_prefix(lines[i], SET)) {
@@ -45,7 +45,7 @@ static void read_changes(const char *text, GPtrArray *changes)
         }
         change =
             topo_change_parse(lines[i] + strlen(SET), topo_place_set(), errors);
-        if (change != NULL) {
+        if (change) {
             g_ptr_array_add(changes, change);
         }
     }
@@ -59,9 +59,9 @@ static TopoDescription *load(const uint8_t *data, size_t size,
         "fuzz.yaml", (const char *)data, size, PARTS, changes, errors);
     g_autofree char *messages = topo_errors_to_string(errors);
 
-    must((description == NULL) == (topo_errors_count(errors) > 0),
+    must(!description == (topo_errors_count(errors) > 0),
          "an error and a description, or neither");
-    must((*messages == '\0') == (description != NULL), "an empty message");
+    must((*messages == '\0') == !!description, "an empty message");
     return description;
 }
 
@@ -76,15 +76,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     read_changes(text, changes);
     description = load(data, size, changes);
-    if (description == NULL) {
+    if (!description) {
         return 0;
     }
     points = topo_plan_points(description, errors);
-    for (i = 0; points != NULL && i < MIN(points->len, POINTS_MAX); i++) {
+    for (i = 0; points && i < MIN(points->len, POINTS_MAX); i++) {
         const TopoPoint *point = g_ptr_array_index(points, i);
         g_autoptr(TopoDescription) at = load(data, size, point->changes);
 
-        must(at == NULL || strlen(at->hash) > 0, "no hash");
+        must(!at || strlen(at->hash) > 0, "no hash");
     }
     return 0;
 }
@@ -190,8 +190,8 @@ static void read_seeds(const char *directory, GPtrArray *seeds)
     const char *name;
     unsigned i;
 
-    must(dir != NULL, directory);
-    while ((name = g_dir_read_name(dir)) != NULL) {
+    must(dir, directory);
+    while ((name = g_dir_read_name(dir))) {
         if (g_str_has_suffix(name, ".yaml")) {
             g_ptr_array_add(paths, g_build_filename(directory, name, NULL));
         }
@@ -261,7 +261,7 @@ int main(void)
         g_autoptr(TopoDescription) good =
             load((const uint8_t *)last, strlen(last), NULL);
 
-        must(good != NULL, "the good seed is bad");
+        must(good, "the good seed is bad");
     }
     for (i = 0; i < ROUNDS; i++) {
         /* Half of the mutants come from the good description. */

@@ -35,9 +35,9 @@ static void check_record(const TrcFile *file, const TrcRecord *record,
 {
     g_autofree char *detail = trc_text_detail(record);
 
-    must(g_utf8_validate(detail, -1, NULL) && strchr(detail, '\n') == NULL,
+    must(g_utf8_validate(detail, -1, NULL) && !strchr(detail, '\n'),
          "a detail that is no line of text");
-    must(trc_kind_name(record->kind) != NULL, "a kind without a name");
+    must(trc_kind_name(record->kind), "a kind without a name");
     for (unsigned i = 0;
          record->kind == TRC_START && i < trc_record_n_functions(record); i++) {
         TrcFunction function;
@@ -62,13 +62,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     g_autoptr(TrcMerge) merge = NULL;
     TrcFile *files[1];
 
-    if (file == NULL) {
-        must(error != NULL && g_str_has_prefix(error->message, "fuzz: byte "),
+    if (!file) {
+        must(error && g_str_has_prefix(error->message, "fuzz: byte "),
              "a refusal without a place");
         return 0;
     }
-    must(error == NULL, "a file and an error");
-    must(trc_file_damage(file) == NULL ||
+    must(!error, "a file and an error");
+    must(!trc_file_damage(file) ||
              g_str_has_prefix(trc_file_damage(file)->message, "fuzz: byte "),
          "damage without a place");
     for (unsigned i = 0; i < trc_file_n_interfaces(file); i++) {

@@ -152,7 +152,7 @@ static void stray(struct dl_ctl_request *request, unsigned nr)
 
 static bool has_end(const char *message)
 {
-    return memchr(message, '\0', DL_CTL_MESSAGE) != NULL;
+    return memchr(message, '\0', DL_CTL_MESSAGE);
 }
 
 /* Returns the error that must come, or -1 if any result is right. */

@@ -91,7 +91,7 @@ static void measure_bar(const char *path, unsigned long bytes,
     void *memory = malloc(bytes);
     double start;
 
-    if (bar == MAP_FAILED || memory == NULL) {
+    if (bar == MAP_FAILED || !memory) {
         fail(path);
     }
     memset(memory, 0x42, bytes);

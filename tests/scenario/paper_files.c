@@ -13,7 +13,7 @@ void paper_go_to_source(void)
 {
     const char *root = g_getenv("FARSIDE_SOURCE");
 
-    if (root != NULL && chdir(root) != 0) {
+    if (root && chdir(root) != 0) {
         g_error("cannot go to %s", root);
     }
 }
@@ -40,7 +40,7 @@ static void list_folder(GPtrArray *files, const char *folder,
     g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
     const char *name;
 
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+    while (dir && (name = g_dir_read_name(dir))) {
         g_autofree char *file = g_build_filename(path, name, NULL);
 
         if (g_str_has_suffix(name, ".yaml") &&
@@ -56,7 +56,7 @@ GStrv paper_list(gboolean with_baseline)
     g_autoptr(GDir) dir = g_dir_open(PAPER, 0, NULL);
     const char *name;
 
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+    while (dir && (name = g_dir_read_name(dir))) {
         list_folder(files, name, with_baseline);
     }
     g_ptr_array_sort(files, compare_names);

@@ -357,7 +357,7 @@ int main(void)
     paper_go_to_source();
     files = paper_list(TRUE);
     report = rep_report_read("results/baseline", files, &error);
-    if (report == NULL) {
+    if (!report) {
         printf("Bail out! %s\n", error->message);
         g_error_free(error);
         return EXIT_FAILURE;

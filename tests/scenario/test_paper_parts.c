@@ -33,7 +33,7 @@ static char *check_part(GHashTable *seen, const TopoPart *part,
         const char *first;
 
         topo_part_value(part, i, &value);
-        if (g_strv_contains(allowed, value.key) || value.text == NULL) {
+        if (g_strv_contains(allowed, value.key) || !value.text) {
             continue;
         }
         if (value.given && !g_str_has_prefix(value.place.file, PARTS)) {
@@ -43,7 +43,7 @@ static char *check_part(GHashTable *seen, const TopoPart *part,
         }
         id = g_strdup_printf("%s %s", topo_part_name(part), value.key);
         first = g_hash_table_lookup(seen, id);
-        if (first == NULL) {
+        if (!first) {
             g_hash_table_insert(seen, g_steal_pointer(&id),
                                 g_strdup(value.text));
         } else if (strcmp(first, value.text) != 0) {
@@ -59,16 +59,16 @@ static char *check_description(GHashTable *seen, const TopoDescription *d)
     char *wrong = NULL;
     unsigned i, j;
 
-    for (i = 0; wrong == NULL && i < d->hosts->len; i++) {
+    for (i = 0; !wrong && i < d->hosts->len; i++) {
         const TopoHost *host = d->hosts->pdata[i];
 
         wrong = check_part(seen, host->cpu, d->file);
-        for (j = 0; wrong == NULL && j < host->switches->len; j++) {
+        for (j = 0; !wrong && j < host->switches->len; j++) {
             const TopoSwitch *at = host->switches->pdata[j];
 
             wrong = check_part(seen, at->part, d->file);
         }
-        for (j = 0; wrong == NULL && j < host->devices->len; j++) {
+        for (j = 0; !wrong && j < host->devices->len; j++) {
             const TopoDevice *device = host->devices->pdata[j];
 
             wrong = check_part(seen, device->part, d->file);
@@ -86,7 +86,7 @@ static char *check_points(GHashTable *seen, const TopoDescription *d)
     unsigned i;
 
     ck_assert_ptr_nonnull(points);
-    for (i = 0; wrong == NULL && i < points->len; i++) {
+    for (i = 0; !wrong && i < points->len; i++) {
         const TopoPoint *point = points->pdata[i];
         g_autoptr(TopoDescription) changed =
             topo_load(d->file, point->changes, errors);
@@ -108,14 +108,14 @@ START_TEST(no_parameter_of_a_chip_differs)
     g_auto(GStrv) files = paper_list(FALSE);
     unsigned i;
 
-    for (i = 0; files[i] != NULL; i++) {
+    for (i = 0; files[i]; i++) {
         g_autoptr(TopoErrors) errors = topo_errors_new();
         g_autoptr(TopoDescription) d = topo_load(files[i], NULL, errors);
         g_autofree char *wrong = NULL;
 
         ck_assert_ptr_nonnull(d);
         wrong = check_points(seen, d);
-        ck_assert_msg(wrong == NULL, "%s", wrong);
+        ck_assert_msg(!wrong, "%s", wrong);
     }
     /* Guards against a test that looks at nothing. */
     ck_assert_uint_ge(i, 5);
@@ -150,13 +150,12 @@ START_TEST(overrides_are_noticed)
         changes, topo_change_parse(cases[_i].change, topo_place_set(), errors));
     d = topo_load("scenarios/paper/fig10/fig10.yaml", changes, errors);
     messages = topo_errors_to_string(errors);
-    ck_assert_msg(d != NULL, "%s", messages);
+    ck_assert_msg(d, "%s", messages);
     wrong = check_points(seen, d);
-    if (cases[_i].expected == NULL) {
-        ck_assert_msg(wrong == NULL, "%s", wrong);
+    if (!cases[_i].expected) {
+        ck_assert_msg(!wrong, "%s", wrong);
     } else {
-        ck_assert_msg(wrong != NULL && strstr(wrong, cases[_i].expected), "%s",
-                      wrong);
+        ck_assert_msg(wrong && strstr(wrong, cases[_i].expected), "%s", wrong);
     }
 }
 END_TEST

@@ -36,7 +36,7 @@ static const char *source_root(void)
 {
     const char *root = g_getenv("FARSIDE_SOURCE");
 
-    return root != NULL ? root : ".";
+    return root ? root : ".";
 }
 
 static int compare_names(const void *a, const void *b)
@@ -52,7 +52,7 @@ static void list_files(GPtrArray *names, const char *folder, const char *suffix)
     g_autoptr(GDir) dir = g_dir_open(path, 0, NULL);
     const char *name;
 
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+    while (dir && (name = g_dir_read_name(dir))) {
         g_autofree char *inner = g_build_filename(folder, name, NULL);
         g_autofree char *full = g_build_filename(path, name, NULL);
 
@@ -86,7 +86,7 @@ static void run_farside(const char *const *words)
 
     g_ptr_array_add(argv, (char *)g_getenv("FARSIDE"));
     ck_assert_ptr_nonnull(argv->pdata[0]);
-    for (; *words != NULL; words++) {
+    for (; *words; words++) {
         g_ptr_array_add(argv, (char *)*words);
     }
     g_ptr_array_add(argv, NULL);
@@ -111,7 +111,7 @@ static GPtrArray *rows_of(char *text)
     GPtrArray *rows = g_ptr_array_new();
     char *line;
 
-    while ((line = strsep(&text, "\n")) != NULL) {
+    while ((line = strsep(&text, "\n"))) {
         if (*line != '#' && *line != '\0') {
             g_ptr_array_add(rows, line);
         }
@@ -199,7 +199,7 @@ START_TEST(same_bytes_with_one_thread_and_two_as_the_baseline)
     ck_assert_str_eq(one, two);
     all = rows_of(baseline);
     few = rows_of(one);
-    check_rows(few, all, limit != NULL);
+    check_rows(few, all, limit);
 }
 END_TEST
 

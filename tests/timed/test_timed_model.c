@@ -525,7 +525,7 @@ START_TEST(a_branch_has_faults_of_its_own)
     }
     ck_assert_int_eq(ask_branch(board, control[0], "set name=other\n", &packet),
                      -1);
-    ck_assert_msg(strstr(packet.text, "as it was") != NULL, "%s", packet.text);
+    ck_assert_msg(strstr(packet.text, "as it was"), "%s", packet.text);
     line = ask_branch(board, control[0], set, &packet);
     ck_assert_msg(line >= 0, "%s", packet.text);
     ck_assert_int_eq(send_store(packet.fds[0], 1010000, hosts), -1);

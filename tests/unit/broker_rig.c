@@ -68,7 +68,7 @@ const CluBrokerNotice *rig_last(const BrokerRig *rig, unsigned count,
     ck_assert_uint_eq(rig->notice_count, count);
     ck_assert_uint_le(count, RIG_NOTICES_MAX);
     ck_assert_int_eq(last->event, event);
-    ck_assert_int_eq(last->reason != NULL, event == CLU_BROKER_REFUSED);
+    ck_assert_int_eq(!!last->reason, event == CLU_BROKER_REFUSED);
     ck_assert_int_eq(last->pid, getpid());
     return last;
 }

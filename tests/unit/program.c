@@ -37,7 +37,7 @@ static void remove_all(const char *path)
     g_autoptr(GDir) dir = is_link ? NULL : g_dir_open(path, 0, NULL);
     const char *name;
 
-    while (dir && (name = g_dir_read_name(dir)) != NULL) {
+    while (dir && (name = g_dir_read_name(dir))) {
         g_autofree char *below = g_build_filename(path, name, NULL);
 
         remove_all(below);

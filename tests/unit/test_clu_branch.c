@@ -47,7 +47,7 @@ static char *run_shell(const char *script, CluProcess **ret_process)
     clu_fds_take(&fds, ends[1], 3); /* a number that may be in use here */
     *ret_process =
         clu_process_new(NULL, argv, &fds, null, on_ended, loop, &error);
-    ck_assert_msg(*ret_process != NULL, "%s", error ? error->message : "");
+    ck_assert_msg(*ret_process, "%s", error ? error->message : "");
     clu_fds_clear(&fds);
     g_main_loop_run(loop);
     ck_assert_int_ge(read(ends[0], said, 99), 0);
@@ -221,7 +221,7 @@ static void check_plan(const CluPlan *plan, const char *set, const char *words)
 
     if (words) {
         ck_assert_ptr_null(branch);
-        ck_assert_msg(strstr(text, words) != NULL, "%s", text);
+        ck_assert_msg(strstr(text, words), "%s", text);
         return;
     }
     ck_assert_str_eq(text, "");
@@ -264,8 +264,7 @@ START_TEST(what_branches_would_share_is_refused)
     ck_assert_uint_eq(topo_errors_count(none), 0);
     clu_branch_check(load(TOPO_SOURCE_ROOT "/tests/timed/faults.yaml"), errors);
     text = topo_errors_to_string(errors);
-    ck_assert_msg(strstr(text, "a cluster with a checkpoint has no `faults`") !=
-                      NULL,
+    ck_assert_msg(strstr(text, "a cluster with a checkpoint has no `faults`"),
                   "%s", text);
 }
 END_TEST

@@ -88,7 +88,7 @@ static void check_files(const char *file, const char *names)
     g_autoptr(GPtrArray) files = clu_image_files(path, &error);
     g_auto(GStrv) words = g_strsplit(names, " ", -1);
 
-    ck_assert_msg(files != NULL, "%s", error ? error->message : "");
+    ck_assert_msg(files, "%s", error ? error->message : "");
     ck_assert_uint_eq(files->len, g_strv_length(words));
     for (unsigned i = 0; i < files->len; i++) {
         g_autofree char *wanted = place(words[i]);
@@ -125,8 +125,8 @@ static void check_refused(const char *file, const char *reason)
     GError *error = NULL;
 
     ck_assert_ptr_null(clu_image_files(path, &error));
-    ck_assert_msg(strstr(error->message, reason) != NULL, "%s", error->message);
-    ck_assert_msg(strstr(error->message, folder) != NULL, "%s", error->message);
+    ck_assert_msg(strstr(error->message, reason), "%s", error->message);
+    ck_assert_msg(strstr(error->message, folder), "%s", error->message);
     g_error_free(error);
 }
 

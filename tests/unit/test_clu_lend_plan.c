@@ -78,12 +78,12 @@ START_TEST(windows)
         "t.yaml", c->text, strlen(c->text), PARTS, NULL, errors);
     g_autofree char *text = topo_errors_to_string(errors);
 
-    ck_assert_msg(description != NULL, "%s", text);
+    ck_assert_msg(description, "%s", text);
     {
         g_autoptr(CluPlan) plan = clu_plan_new(description, errors);
         g_autofree char *more = topo_errors_to_string(errors);
 
-        ck_assert_msg(plan != NULL, "%s", more);
+        ck_assert_msg(plan, "%s", more);
         g_autoptr(GArray) rows = clu_lend_plan_new(plan);
 
         ck_assert_uint_eq(rows->len, description->lends->len);

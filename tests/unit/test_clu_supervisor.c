@@ -282,8 +282,7 @@ START_TEST(a_command_that_loses_its_host_tells_the_state)
     thread = g_thread_new("kill", kill_b, rig.path);
     ck_assert_int_eq(ASK(&rig, NULL, &error, "exec", "b", "hold"),
                      CLU_CONTROL_LOST);
-    ck_assert_msg(strstr(error->message, "b is dead") != NULL, "%s",
-                  error->message);
+    ck_assert_msg(strstr(error->message, "b is dead"), "%s", error->message);
     ck_assert_int_eq(GPOINTER_TO_INT(g_thread_join(thread)), 0);
     rig_end(&rig);
 }
@@ -310,7 +309,7 @@ START_TEST(a_command_ends_with_a_panic_of_its_host)
     thread = g_thread_new("panic", panic_b, GINT_TO_POINTER(pid));
     ck_assert_int_eq(ASK(&rig, NULL, &error, "exec", "b", "hold"),
                      CLU_CONTROL_LOST);
-    ck_assert_msg(strstr(error->message, "b is panicked") != NULL, "%s",
+    ck_assert_msg(strstr(error->message, "b is panicked"), "%s",
                   error->message);
     g_thread_join(thread);
     rig_end(&rig);
@@ -364,15 +363,14 @@ START_TEST(a_command_for_a_dead_guest_ends_at_once)
     kill((pid_t)number_of(&rig, "b", "pid"), SIGHUP);
     await_state(&rig, "panicked");
     ck_assert_int_eq(run_on_b(&rig, 0, &error, "hold", &ms), CLU_CONTROL_LOST);
-    ck_assert_msg(strstr(error->message, "b is panicked") != NULL, "%s",
+    ck_assert_msg(strstr(error->message, "b is panicked"), "%s",
                   error->message);
     ck_assert_int_lt(ms, AT_ONCE_MS);
     g_clear_error(&error);
     kill((pid_t)number_of(&rig, "b", "pid"), SIGKILL);
     await_state(&rig, "dead");
     ck_assert_int_eq(run_on_b(&rig, 0, &error, "hold", &ms), CLU_CONTROL_LOST);
-    ck_assert_msg(strstr(error->message, "b is dead") != NULL, "%s",
-                  error->message);
+    ck_assert_msg(strstr(error->message, "b is dead"), "%s", error->message);
     ck_assert_int_lt(ms, AT_ONCE_MS);
     rig_end(&rig);
 }
@@ -389,9 +387,9 @@ START_TEST(a_command_for_a_silent_guest_ends_before_it_is_hung)
     assert_up(&rig);
     ck_assert_int_eq(run_on_b(&rig, 0, &error, "freeze", &ms),
                      CLU_CONTROL_LOST);
-    ck_assert_msg(strstr(error->message,
-                         "the agent of b has not answered for 5 s") != NULL,
-                  "%s", error->message);
+    ck_assert_msg(
+        strstr(error->message, "the agent of b has not answered for 5 s"), "%s",
+        error->message);
     ck_assert_int_lt(ms, 30000);
     rig_end(&rig);
 }
@@ -407,12 +405,10 @@ START_TEST(a_command_ends_when_its_host_is_hung)
     assert_up(&rig);
     ck_assert_int_eq(run_on_b(&rig, 0, &error, "freeze", &ms),
                      CLU_CONTROL_LOST);
-    ck_assert_msg(strstr(error->message, "b is hung") != NULL, "%s",
-                  error->message);
+    ck_assert_msg(strstr(error->message, "b is hung"), "%s", error->message);
     g_clear_error(&error);
     ck_assert_int_eq(run_on_b(&rig, 0, &error, "hold", &ms), CLU_CONTROL_LOST);
-    ck_assert_msg(strstr(error->message, "b is hung") != NULL, "%s",
-                  error->message);
+    ck_assert_msg(strstr(error->message, "b is hung"), "%s", error->message);
     ck_assert_int_lt(ms, AT_ONCE_MS);
     rig_end(&rig);
 }
@@ -437,7 +433,7 @@ START_TEST(a_stopped_host_is_not_hung)
     assert_state(&rig, "links", "cable", "down");
     ck_assert_int_eq(run_on_b(&rig, 0, &error, "echo", &ms), CLU_CONTROL_LOST);
     ck_assert_msg(strstr(error->message, "b is stopped: its CPUs are stopped, "
-                                         "by gdb or the monitor") != NULL,
+                                         "by gdb or the monitor"),
                   "%s", error->message);
     ck_assert_int_lt(ms, AT_ONCE_MS);
     kill(pid, SIGCONT);
@@ -620,8 +616,7 @@ static void assert_fails(const char *mode, const char *pattern)
     rig_start(&rig, "", mode, 20000);
     ck_assert_int_eq(ASK(&rig, NULL, &error, "wait", "2"), 1);
     ck_assert_ptr_nonnull(error);
-    ck_assert_msg(strstr(error->message, pattern) != NULL, "%s",
-                  error->message);
+    ck_assert_msg(strstr(error->message, pattern), "%s", error->message);
     /* The other host is not affected. */
     ck_assert_int_eq(ASK(&rig, NULL, NULL, "wait", "5", "a"), 0);
     rig_end(&rig);
@@ -683,7 +678,7 @@ START_TEST(text_of_a_guest_moves_no_cursor)
     ASK(&rig, NULL, &error, "wait", "1");
     ck_assert_ptr_nonnull(error);
     assert_harmless(error->message);
-    ck_assert(strstr(error->message, KEPT) != NULL);
+    ck_assert(strstr(error->message, KEPT));
     b = status_of(&rig, parser, "hosts", "b");
     ck_assert(
         g_str_has_suffix(json_object_get_string_member(b, "kernel"), KEPT));
@@ -693,7 +688,7 @@ START_TEST(text_of_a_guest_moves_no_cursor)
     assert_harmless(status->str);
     ck_assert_int_eq(ASK(&rig, log, NULL, "logs", "b", "once"), 0);
     assert_harmless(log->str);
-    ck_assert(strstr(log->str, KEPT) != NULL);
+    ck_assert(strstr(log->str, KEPT));
     rig_end(&rig);
 }
 END_TEST
@@ -737,10 +732,10 @@ START_TEST(output_is_raw_or_text)
     rig_start(&rig, "", "", 20000);
     assert_up(&rig);
     first = printed_by(&rig, &raw);
-    ck_assert(strstr(first, "\377\376 \033]0;mine\007") != NULL);
+    ck_assert(strstr(first, "\377\376 \033]0;mine\007"));
     second = printed_by(&rig, &text);
     assert_harmless(second);
-    ck_assert(strstr(second, KEPT) != NULL);
+    ck_assert(strstr(second, KEPT));
     rig_end(&rig);
 }
 END_TEST
@@ -784,7 +779,7 @@ START_TEST(output_beyond_its_credit_ends_a_command)
     close(file);
     unlink(path);
     ck_assert_int_eq(status, CLU_CONTROL_LOST);
-    ck_assert_msg(strstr(error->message, "more than its credit") != NULL, "%s",
+    ck_assert_msg(strstr(error->message, "more than its credit"), "%s",
                   error->message);
     ck_assert_int_gt(info.st_size, 0);
     ck_assert_int_le(info.st_size, CLU_AGENT_WINDOW);
@@ -819,7 +814,7 @@ START_TEST(wrong_requests_are_refused)
         g_autoptr(GError) error = NULL;
 
         ck_assert_int_eq(ask(&rig, NULL, &error, wrong[i].words), 2);
-        ck_assert_msg(strstr(error->message, wrong[i].message) != NULL, "%s",
+        ck_assert_msg(strstr(error->message, wrong[i].message), "%s",
                       error->message);
     }
     assert_up(&rig);
@@ -931,8 +926,7 @@ START_TEST(there_is_one_cluster_of_a_name)
     rig_start(&rig, "", "", 20000);
     assert_up(&rig);
     ck_assert_ptr_null(clu_dir_new("rig", &error));
-    ck_assert_msg(strstr(error->message, "there is a cluster called 'rig'") !=
-                      NULL,
+    ck_assert_msg(strstr(error->message, "there is a cluster called 'rig'"),
                   "%s", error->message);
     rig_end(&rig);
 }
@@ -963,8 +957,8 @@ START_TEST(a_directory_that_others_may_enter_is_refused)
 
     ck_assert_int_eq(mkdir(base, 0755), 0);
     ck_assert_ptr_null(clu_dir_new("rig", &error));
-    ck_assert_msg(strstr(error->message, "only its user may enter") != NULL,
-                  "%s", error->message);
+    ck_assert_msg(strstr(error->message, "only its user may enter"), "%s",
+                  error->message);
     rmdir(base);
     g_clear_error(&error);
     ck_assert_int_eq(symlink("/tmp", base), 0);

@@ -124,6 +124,27 @@ START_TEST(errors_of_all_hierarchies_are_named_together)
 }
 END_TEST
 
+/* The folder tests/unit/bad/; BAD is set by the build. */
+START_TEST(every_bad_description_is_refused)
+{
+    const char *folder = g_getenv("BAD");
+    g_autoptr(GDir) dir = g_dir_open(folder, 0, NULL);
+    const char *name;
+    unsigned count = 0;
+
+    ck_assert_ptr_nonnull(dir);
+    while ((name = g_dir_read_name(dir))) {
+        g_autofree char *words = g_strdup_printf("check %s/%s", folder, name);
+
+        if (g_str_has_suffix(name, ".yaml")) {
+            ck_assert_msg(program_run(words) == 2, "%s: %s", name, program_err);
+            count++;
+        }
+    }
+    ck_assert_uint_gt(count, 90);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cmd_check");
@@ -133,6 +154,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, program_setup, program_teardown);
     tcase_add_test(tcase, errors_of_all_stages_are_named_together);
     tcase_add_test(tcase, errors_of_all_hierarchies_are_named_together);
+    tcase_add_test(tcase, every_bad_description_is_refused);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

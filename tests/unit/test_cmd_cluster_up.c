@@ -59,7 +59,7 @@ static bool warns_of_inner(unsigned cpus, const char *inner)
 
     program_put("t.yaml", text);
     ck_assert_int_eq(program_run("cluster up t.yaml"), 2);
-    return strstr(program_err, "t.yaml:5:9: warning: without KVM") != NULL;
+    return strstr(program_err, "t.yaml:5:9: warning: without KVM");
 }
 
 START_TEST(two_cpus_around_an_inner_machine_are_warned_of)

@@ -108,10 +108,10 @@ START_TEST(exit_status_tells_what_happened)
     status = program_run(runs[_i].arguments);
     ck_assert_msg(status == runs[_i].status, "\"%s\" gave %d\n%s%s",
                   runs[_i].arguments, status, program_out, program_err);
-    ck_assert_msg(strstr(program_out, runs[_i].out) != NULL,
-                  "\"%s\" printed:\n%s", runs[_i].arguments, program_out);
-    ck_assert_msg(strstr(program_err, runs[_i].err) != NULL,
-                  "\"%s\" complained:\n%s", runs[_i].arguments, program_err);
+    ck_assert_msg(strstr(program_out, runs[_i].out), "\"%s\" printed:\n%s",
+                  runs[_i].arguments, program_out);
+    ck_assert_msg(strstr(program_err, runs[_i].err), "\"%s\" complained:\n%s",
+                  runs[_i].arguments, program_err);
     ck_assert_int_eq(*program_err != '\0', runs[_i].status == 2);
 }
 END_TEST
@@ -199,7 +199,7 @@ int main(void)
                         G_N_ELEMENTS(runs));
     tcase_add_test(tcase, worst_point_is_printed_first);
     tcase_add_test(tcase, folders_are_compared_file_by_file);
-    if (gnuplot != NULL) {
+    if (gnuplot) {
         tcase_add_test(tcase, plots_are_drawn_for_each_column_of_numbers);
     }
     suite_add_tcase(suite, tcase);

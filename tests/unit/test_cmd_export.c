@@ -51,7 +51,7 @@ START_TEST(exports_have_the_form_of_their_tools)
     program_put("part.csv", "# failed: b, x=<2\nname,v_ns\na,1\n");
     ck_assert_int_eq(program_run(exports[_i].words), exports[_i].status);
     ck_assert_msg(strstr(exports[_i].status ? program_err : program_out,
-                         exports[_i].says) != NULL,
+                         exports[_i].says),
                   "%s%s", program_out, program_err);
 }
 END_TEST

@@ -25,7 +25,7 @@ static void expect(const char *text, int status, const char *row)
     ck_assert_msg(program_run("run @/s.yaml -q -o @") == status, "%s",
                   program_err);
     ck_assert(g_file_get_contents(path, &csv, NULL, NULL));
-    ck_assert_msg(strstr(csv, row) != NULL, "%s", csv);
+    ck_assert_msg(strstr(csv, row), "%s", csv);
 }
 
 /* A switch contains the link of a device that has sent what may not pass. Then

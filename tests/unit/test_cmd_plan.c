@@ -87,8 +87,7 @@ START_TEST(the_term_that_does_not_fit_is_named)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         ck_assert_msg(program_run(cases[i].words) == 1, "%s", cases[i].words);
-        ck_assert_msg(strstr(program_out, cases[i].verdict) != NULL, "%s",
-                      program_out);
+        ck_assert_msg(strstr(program_out, cases[i].verdict), "%s", program_out);
     }
     /* With one entry less it fits. */
     ck_assert_int_eq(program_run(MANUAL "--dma 34GiB"), 0);
@@ -237,12 +236,11 @@ static void check_run(const char *words, int status, const char *row)
 
     ck_assert_msg(program_run(command) == status, "%s: %s", words, program_err);
     if (status) {
-        ck_assert_msg(strstr(program_err, row) != NULL, "%s: %s", words,
-                      program_err);
+        ck_assert_msg(strstr(program_err, row), "%s: %s", words, program_err);
         return;
     }
     ck_assert(g_file_get_contents(csv, &text, NULL, NULL));
-    ck_assert_msg(strstr(text, row) != NULL, "%s: %s", words, text);
+    ck_assert_msg(strstr(text, row), "%s: %s", words, text);
 }
 
 START_TEST(run_of_a_scenario)
@@ -257,8 +255,8 @@ START_TEST(run_of_a_scenario)
               "--set workload.flows.f.working_set=512MiB",
               1, "flow f: 50 of 50 operations failed; at a.gpu0 50 reads");
     /* All operations failed: the run says so, in the words of the manual. */
-    ck_assert_msg(strstr(program_err, "a.gpu0: No room in IOMMU range") != NULL,
-                  "%s", program_err);
+    ck_assert_msg(strstr(program_err, "a.gpu0: No room in IOMMU range"), "%s",
+                  program_err);
     check_run("--set hosts.b.iommu=off --set lend.1.window=auto", 0,
               "\n50,0,65,51,17179869184,0,0\n");
     check_run("--set lend=[] --set workload.flows.f.target=a.ram", 0,

@@ -174,7 +174,7 @@ START_TEST(warmup_is_left_out_of_counters)
         0);
     csv = read_file("s.point.csv");
     line = strstr(csv, "\none,4096,");
-    ck_assert_msg(line != NULL, "%s", csv);
+    ck_assert_msg(line, "%s", csv);
     ck_assert_int_eq(
         sscanf(line, "\none,4096,%lu,%lu,%lu", &bytes, &written, &tlps), 3);
     ck_assert_uint_gt(bytes, 10000);
@@ -339,8 +339,8 @@ START_TEST(a_logarithmic_axis_begins_above_0)
 
         program_put("s.yaml", changed);
         ck_assert_int_eq(program_run(words[i]), 2);
-        ck_assert_msg(strstr(program_err, "cannot begin at 0 or less") != NULL,
-                      "%s", program_err);
+        ck_assert_msg(strstr(program_err, "cannot begin at 0 or less"), "%s",
+                      program_err);
     }
 }
 END_TEST
@@ -427,11 +427,9 @@ START_TEST(check_finds_what_run_refuses)
         }
         program_put("s.yaml", text);
         ck_assert_int_eq(program_run("check @/s.yaml"), 2);
-        ck_assert_msg(strstr(program_err, refused[i].says) != NULL, "%s",
-                      program_err);
+        ck_assert_msg(strstr(program_err, refused[i].says), "%s", program_err);
         ck_assert_int_ne(program_run("run @/s.yaml -o @/new"), 0);
-        ck_assert_msg(strstr(program_err, refused[i].says) != NULL, "%s",
-                      program_err);
+        ck_assert_msg(strstr(program_err, refused[i].says), "%s", program_err);
     }
 }
 END_TEST
@@ -468,7 +466,7 @@ static void read_latency(const char *csv, const char *start, bool spread,
 {
     const char *line = strstr(csv, start);
 
-    ck_assert_msg(line != NULL, "%s", csv);
+    ck_assert_msg(line, "%s", csv);
     ck_assert_int_eq(sscanf(line + strlen(start),
                             "%" G_GINT64_FORMAT ",%*[A-Z0-9],%" G_GINT64_FORMAT
                             ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT,
@@ -630,7 +628,7 @@ START_TEST(a_folder_without_room_for_results_is_told_first)
     ck_assert_int_eq(program_run("run @/s.yaml --explain -o @/s.yaml --set "
                                  "workload.flows.f.working_set=1TiB"),
                      1);
-    ck_assert_msg(strstr(program_err, "cannot make the folder ") != NULL, "%s",
+    ck_assert_msg(strstr(program_err, "cannot make the folder "), "%s",
                   program_err);
 }
 END_TEST
@@ -743,7 +741,7 @@ START_TEST(wrong_use_is_told)
     g_autofree char *made = program_place("new");
 
     ck_assert_int_eq(program_run(wrong[_i].words), 2);
-    ck_assert_msg(strstr(program_err, wrong[_i].says) != NULL, "%s: %s",
+    ck_assert_msg(strstr(program_err, wrong[_i].says), "%s: %s",
                   wrong[_i].words, program_err);
     ck_assert(!g_file_test(made, G_FILE_TEST_EXISTS));
 }

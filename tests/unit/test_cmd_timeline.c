@@ -134,7 +134,7 @@ static const Event *find(char phase, const char *name, const char *detail,
             best = event;
         }
     }
-    ck_assert_msg(best != NULL, "no %c %s %s", phase, name, detail);
+    ck_assert_msg(best, "no %c %s %s", phase, name, detail);
     return best;
 }
 
@@ -207,8 +207,7 @@ START_TEST(perfetto_drops_no_event)
         const Event *event = event_at(i);
         void *id = GSIZE_TO_POINTER((gsize)event->id);
 
-        ck_assert_msg(strchr("MXbei", event->phase) != NULL, "phase %c",
-                      event->phase);
+        ck_assert_msg(strchr("MXbei", event->phase), "phase %c", event->phase);
         /* No time becomes less than it is by more than the cut. */
         ck_assert_int_eq(event->ns, event->ps / 1000);
         if (event->phase == 'b') {

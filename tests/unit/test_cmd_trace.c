@@ -238,7 +238,7 @@ START_TEST(wrong_usage)
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
         ck_assert_msg(program_run(cases[i].words) == cases[i].status &&
-                          strstr(program_err, cases[i].message) != NULL,
+                          strstr(program_err, cases[i].message),
                       "%s: %s", cases[i].words, program_err);
     }
 }

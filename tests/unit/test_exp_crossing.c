@@ -81,7 +81,7 @@ static Rig *rig_of_text(const char *file, const char *text,
         ck_abort_msg("%s", topo_errors_to_string(errors));
     }
     rig->crossings = exp_crossings_new(rig->description, &ops, rig, &error);
-    ck_assert_msg(rig->crossings != NULL, "%s", error ? error->message : "");
+    ck_assert_msg(rig->crossings, "%s", error ? error->message : "");
     for (unsigned i = 0; i < IDS; i++) {
         rig->arrived[i] = rig->accepted[i] = rig->lost[i] = -1;
     }
@@ -156,7 +156,7 @@ static int64_t path_ns(const Rig *rig, const char *from, const char *to,
         request.to.device = topo_find_device(rig->description, to);
     }
     path = exp_path_new(rig->description, &request, &error);
-    ck_assert_msg(path != NULL, "%s", error ? error->message : "");
+    ck_assert_msg(path, "%s", error ? error->message : "");
     return (path->time_ps + 999) / 1000;
 }
 

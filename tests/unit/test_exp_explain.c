@@ -99,7 +99,7 @@ static FabFlow *add(const FabDmaFlowParams *params)
     g_autoptr(GError) error = NULL;
     FabFlow *flow = fab_dma_flow_new(fabric, "flow", 0, params, &error);
 
-    ck_assert_msg(flow != NULL, "%s", error ? error->message : "");
+    ck_assert_msg(flow, "%s", error ? error->message : "");
     g_ptr_array_add(flows, flow);
     return flow;
 }
@@ -543,8 +543,7 @@ START_TEST(a_link_below_its_best_is_named_as_such)
     ck_assert_uint_eq(found.resource->slack, 0);
     assert_share(found.resource->degraded, 1, 0.001);
     text = exp_bottleneck_text(&found, profile, flows);
-    ck_assert_msg(strstr(text, "trained at 2.5GT/s x2, less than its ends") !=
-                      NULL,
+    ck_assert_msg(strstr(text, "trained at 2.5GT/s x2, less than its ends"),
                   "%s", text);
 }
 END_TEST
@@ -703,7 +702,7 @@ static char *scenario_csv(unsigned threads, char **ret_explained,
 
     ck_assert_ptr_nonnull(description);
     table = exp_plan_run(description, &options, NULL, &error);
-    ck_assert_msg(table != NULL, "%s", error ? error->message : "");
+    ck_assert_msg(table, "%s", error ? error->message : "");
     if (ret_explained) {
         explanation = exp_explained_table(explained, description);
         bars = exp_explained_bars(explained);

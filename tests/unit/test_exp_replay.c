@@ -289,7 +289,7 @@ static Model *model_new(void)
     model->description = load(5, "");
     model->crossings =
         exp_crossings_new(model->description, &ops, model, &error);
-    ck_assert_msg(model->crossings != NULL, "%s", error ? error->message : "");
+    ck_assert_msg(model->crossings, "%s", error ? error->message : "");
     for (unsigned i = 0; i < 4; i++) {
         exp_crossings_place(model->crossings, 1, TRC_STORY_BAR + 4096 * i,
                             "disk", 0, 4096 * i);
@@ -816,7 +816,7 @@ START_TEST(a_cut_trace_is_refused)
         ck_assert(g_file_set_contents(trace, bytes, (gssize)cut, NULL));
         description = load(5, "");
         if (!try_run(description, &result, &error)) {
-            ck_assert(strstr(error->message, "t.pcapng: ") != NULL);
+            ck_assert(strstr(error->message, "t.pcapng: "));
             g_clear_error(&error);
         } else {
             ck_assert_uint_lt(result.operations, 10);

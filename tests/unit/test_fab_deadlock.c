@@ -109,7 +109,7 @@ static FabFlow *flow_new(const char *name, FabComponent *device,
     };
     FabFlow *flow = fab_dma_flow_new(fabric, name, 0, &params, &error);
 
-    ck_assert_msg(flow != NULL, "%s", error ? error->message : "");
+    ck_assert_msg(flow, "%s", error ? error->message : "");
     return flow;
 }
 

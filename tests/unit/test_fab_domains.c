@@ -59,7 +59,7 @@ static FabLend *borrow(unsigned i)
     g_autoptr(GError) error = NULL;
     FabLend *lend = fab_lend_borrow(&params, &error);
 
-    ck_assert_msg(lend != NULL, "%s", error ? error->message : "");
+    ck_assert_msg(lend, "%s", error ? error->message : "");
     return lend;
 }
 

@@ -122,7 +122,7 @@ static FabFlow *dma_flow(const char *name, SimTime warmup,
     g_autoptr(GError) error = NULL;
     FabFlow *flow = fab_dma_flow_new(fabric, name, warmup, params, &error);
 
-    ck_assert_msg(flow != NULL, "%s", error ? error->message : "no error set");
+    ck_assert_msg(flow, "%s", error ? error->message : "no error set");
     return flow;
 }
 
@@ -131,7 +131,7 @@ static FabFlow *copy_flow(const char *name, const FabCopyFlowParams *params)
     g_autoptr(GError) error = NULL;
     FabFlow *flow = fab_copy_flow_new(fabric, name, 0, params, &error);
 
-    ck_assert_msg(flow != NULL, "%s", error ? error->message : "no error set");
+    ck_assert_msg(flow, "%s", error ? error->message : "no error set");
     return flow;
 }
 
@@ -140,7 +140,7 @@ static FabFlow *mmio_flow(const char *name, const FabMmioFlowParams *params)
     g_autoptr(GError) error = NULL;
     FabFlow *flow = fab_mmio_flow_new(fabric, name, 0, params, &error);
 
-    ck_assert_msg(flow != NULL, "%s", error ? error->message : "no error set");
+    ck_assert_msg(flow, "%s", error ? error->message : "no error set");
     return flow;
 }
 
@@ -287,7 +287,7 @@ static FabFlow *move_flow(const char *name, const FabMoveFlowParams *params)
     g_autoptr(GError) error = NULL;
     FabFlow *flow = fab_move_flow_new(fabric, name, 0, params, &error);
 
-    ck_assert_msg(flow != NULL, "%s", error ? error->message : "no error set");
+    ck_assert_msg(flow, "%s", error ? error->message : "no error set");
     return flow;
 }
 
@@ -624,8 +624,7 @@ static void check_error(const FabFlow *flow, GError **error, const char *text)
     ck_assert_ptr_null(flow);
     ck_assert_ptr_nonnull(*error);
     ck_assert_int_eq((*error)->domain, FAB_ERROR);
-    ck_assert_msg(strstr((*error)->message, text) != NULL, "%s",
-                  (*error)->message);
+    ck_assert_msg(strstr((*error)->message, text), "%s", (*error)->message);
     g_clear_error(error);
 }
 

@@ -126,7 +126,7 @@ static FabFlow *tcp_flow(const FabTcpFlowParams *params)
     g_autoptr(GError) error = NULL;
     FabFlow *flow = fab_tcp_flow_new(fabric, "f", 0, params, &error);
 
-    ck_assert_msg(flow != NULL, "%s", error ? error->message : "no error set");
+    ck_assert_msg(flow, "%s", error ? error->message : "no error set");
     return flow;
 }
 

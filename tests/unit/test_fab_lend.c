@@ -99,7 +99,7 @@ static FabLend *borrow(FabComponent *device, const TestHost *to,
     g_autoptr(GError) error = NULL;
     FabLend *lend = fab_lend_borrow(&params, &error);
 
-    ck_assert_msg(lend != NULL, "%s", error ? error->message : "no error");
+    ck_assert_msg(lend, "%s", error ? error->message : "no error");
     return lend;
 }
 
@@ -120,8 +120,8 @@ static void check_refused(FabComponent *device, const TestHost *to,
     ck_assert_msg(g_error_matches(error, FAB_ERROR, code), "%s",
                   error->message);
     for (unsigned i = 0; words[i]; i++) {
-        ck_assert_msg(strstr(error->message, words[i]) != NULL,
-                      "\"%s\" not in: %s", words[i], error->message);
+        ck_assert_msg(strstr(error->message, words[i]), "\"%s\" not in: %s",
+                      words[i], error->message);
     }
 }
 

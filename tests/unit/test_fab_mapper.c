@@ -63,7 +63,7 @@ static SimTime flow_time(FabTlpType direction, uint64_t bytes,
     FabFlow *stuck = NULL;
     FabFlowResult result;
 
-    ck_assert_msg(flow != NULL, "%s", error ? error->message : "");
+    ck_assert_msg(flow, "%s", error ? error->message : "");
     ck_assert(fab_flows_run(fabric, SIM_TIME_NONE, &stuck));
     fab_flow_result(flow, &result);
     ck_assert_uint_eq(result.operations, COUNT);

@@ -108,7 +108,7 @@ static FabFlow *dma_flow(unsigned from, unsigned to, FabTlpType type,
     };
     FabFlow *flow = fab_dma_flow_new(fabric, name, 0, &params, &error);
 
-    ck_assert_msg(flow != NULL, "%s", error ? error->message : "");
+    ck_assert_msg(flow, "%s", error ? error->message : "");
     return flow;
 }
 

@@ -111,7 +111,7 @@ static FabFlow *nvme_flow(const char *name, const FabNvmeFlowParams *params)
     g_autoptr(GError) error = NULL;
     FabFlow *flow = fab_nvme_flow_new(fabric, name, 0, params, &error);
 
-    ck_assert_msg(flow != NULL, "%s", error ? error->message : "no error set");
+    ck_assert_msg(flow, "%s", error ? error->message : "no error set");
     return flow;
 }
 
@@ -378,7 +378,7 @@ START_TEST(interrupts_of_a_lent_drive_reach_the_borrower)
     params = nvme_params(false, 4096, 300);
     lend.device = params.device;
     lend.borrower = far;
-    ck_assert_msg(fab_lend_borrow(&lend, &error) != NULL, "%s",
+    ck_assert_msg(fab_lend_borrow(&lend, &error), "%s",
                   error ? error->message : "no error set");
     params.driver = far;
     params.buffer.component = fab_root_component(far);
@@ -783,7 +783,7 @@ static void check_error(const FabNvmeFlowParams *params, const char *text)
     ck_assert_ptr_null(fab_nvme_flow_new(fabric, "new", 0, params, &error));
     ck_assert_ptr_nonnull(error);
     ck_assert_int_eq(error->domain, FAB_ERROR);
-    ck_assert_msg(strstr(error->message, text) != NULL, "%s", error->message);
+    ck_assert_msg(strstr(error->message, text), "%s", error->message);
     g_clear_error(&error);
 }
 
@@ -913,12 +913,12 @@ START_TEST(a_poller_sees_the_store)
         (uint64_t)(STORE + TRANSIT + 3 * (LAB_LATENCY + LAB_PROPAGATION)));
     params.direction = FAB_TLP_MRD;
     ck_assert_ptr_null(fab_mmio_flow_new(fabric, "new", 0, &params, &error));
-    ck_assert(strstr(error->message, "only a write") != NULL);
+    ck_assert(strstr(error->message, "only a write"));
     g_clear_error(&error);
     params.direction = FAB_TLP_MWR;
     params.target = (FabTarget){drive, 0};
     ck_assert_ptr_null(fab_mmio_flow_new(fabric, "new", 0, &params, &error));
-    ck_assert(strstr(error->message, "only a write") != NULL);
+    ck_assert(strstr(error->message, "only a write"));
     g_clear_error(&error);
 }
 END_TEST

@@ -79,7 +79,7 @@ static FabFlow *nvme_flow(const char *name, const FabNvmeFlowParams *params)
     g_autoptr(GError) error = NULL;
     FabFlow *flow = fab_nvme_flow_new(fabric, name, 0, params, &error);
 
-    ck_assert_msg(flow != NULL, "%s", error ? error->message : "no error set");
+    ck_assert_msg(flow, "%s", error ? error->message : "no error set");
     return flow;
 }
 
@@ -166,7 +166,7 @@ START_TEST(a_queue_at_the_lender_is_fetched_there)
     if (_i) {
         g_autoptr(GError) error = NULL;
 
-        ck_assert_msg(fab_lend_borrow(&lend, &error) != NULL, "%s",
+        ck_assert_msg(fab_lend_borrow(&lend, &error), "%s",
                       error ? error->message : "no error set");
     }
     stages = run("there", &params);

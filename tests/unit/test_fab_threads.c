@@ -95,7 +95,7 @@ static FabFlowResult run(const FabThreadsFlowParams *params)
     FabFlow *flow = fab_threads_flow_new(fabric, "f", 0, params, &error);
     FabFlowResult result;
 
-    ck_assert_msg(flow != NULL, "%s", error ? error->message : "");
+    ck_assert_msg(flow, "%s", error ? error->message : "");
     ck_assert(fab_flows_run(fabric, SIM_TIME_NONE, NULL));
     fab_flow_result(flow, &result);
     ck_assert_uint_eq(result.failed, 0);

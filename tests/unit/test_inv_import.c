@@ -501,7 +501,7 @@ START_TEST(moved_tree_is_moved_back)
     g_autofree char *other = import_text(moved, strlen(moved), &other_report);
 
     ck_assert_str_eq(body_of(yaml), body_of(other));
-    ck_assert(strstr(other_report, "moved back") != NULL);
+    ck_assert(strstr(other_report, "moved back"));
 }
 END_TEST
 
@@ -621,7 +621,7 @@ START_TEST(other_text_is_refused_with_what_to_do)
 
     ck_assert_ptr_null(yaml);
     ck_assert_ptr_null(report);
-    ck_assert_msg(strstr(error->message, bad[_i].expected) != NULL, "%s",
+    ck_assert_msg(strstr(error->message, bad[_i].expected), "%s",
                   error->message);
 }
 END_TEST
@@ -723,8 +723,8 @@ START_TEST(console_display_is_no_gpu)
     g_autofree char *report = NULL;
     g_autofree char *yaml = import_text(text, strlen(text), &report);
 
-    ck_assert_int_eq(strstr(yaml, "type: gpu") != NULL, displays[_i].is_gpu);
-    ck_assert_int_eq(strstr(yaml, "type: other") != NULL, !displays[_i].is_gpu);
+    ck_assert_int_eq(!!strstr(yaml, "type: gpu"), displays[_i].is_gpu);
+    ck_assert_int_eq(!!strstr(yaml, "type: other"), !displays[_i].is_gpu);
 }
 END_TEST
 

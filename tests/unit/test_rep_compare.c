@@ -38,7 +38,7 @@ static RepComparison *compare_with(const char *baseline, const char *fresh,
     RepCompareOptions options = {keys, x, tolerances, false, false};
     unsigned i;
 
-    for (i = 0; texts[i] != NULL; i++) {
+    for (i = 0; texts[i]; i++) {
         RepTolerance *tolerance = rep_tolerance_parse(texts[i], NULL);
 
         ck_assert_ptr_nonnull(tolerance);
@@ -54,7 +54,7 @@ static RepComparison *compare(const char *baseline, const char *fresh,
     RepComparison *result =
         compare_with(baseline, fresh, list, NULL, NULL, &error);
 
-    ck_assert_msg(result != NULL, "%s", error != NULL ? error->message : "");
+    ck_assert_msg(result, "%s", error ? error->message : "");
     return result;
 }
 
@@ -146,8 +146,8 @@ START_TEST(tolerances_of_bad_form_are_refused)
 {
     g_autoptr(GError) error = NULL;
 
-    ck_assert_msg(rep_tolerance_parse(bad_tolerances[_i], &error) == NULL,
-                  "\"%s\"", bad_tolerances[_i]);
+    ck_assert_msg(!rep_tolerance_parse(bad_tolerances[_i], &error), "\"%s\"",
+                  bad_tolerances[_i]);
     ck_assert(g_error_matches(error, TABLE_ERROR, TABLE_ERROR_SYNTAX));
 }
 END_TEST
@@ -308,7 +308,7 @@ START_TEST(nonsense_is_an_error)
                      (const char *const *)keys, mistakes[_i].x, &error);
 
     ck_assert_ptr_null(result);
-    ck_assert_msg(strstr(error->message, mistakes[_i].message) != NULL,
+    ck_assert_msg(strstr(error->message, mistakes[_i].message),
                   "\"%s\" lacks \"%s\"", error->message, mistakes[_i].message);
 }
 END_TEST
@@ -337,7 +337,7 @@ static void on_start(GMarkupParseContext *context, const char *element,
     } else if (strcmp(element, "testsuite") == 0) {
         report->suites++;
     }
-    for (i = 0; names[i] != NULL; i++) {
+    for (i = 0; names[i]; i++) {
         if (strcmp(names[i], "tests") == 0) {
             report->stated_tests += (unsigned)atoi(values[i]);
         } else if (strcmp(names[i], "failures") == 0) {

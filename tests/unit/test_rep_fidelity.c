@@ -78,12 +78,12 @@ static Place *place_new(const char *more, const char *model,
 
     place->folder = g_dir_make_tmp("farside-XXXXXX", NULL);
     put(place, "p.csv", published);
-    put(place, "m.csv", measured != NULL ? measured : "");
+    put(place, "m.csv", measured ? measured : "");
     put(place, "t.yaml", text);
     path = g_build_filename(place->folder, "t.yaml", NULL);
     place->description = topo_load_with_parts(path, parts, NULL, errors);
     messages = topo_errors_to_string(errors);
-    ck_assert_msg(place->description != NULL, "%s", messages);
+    ck_assert_msg(place->description, "%s", messages);
     place->model = parse(model);
     place->published = parse(published);
     return place;
@@ -113,7 +113,7 @@ static RepFidelity *join(const Place *place, GError **error)
     GError *cause = NULL;
     g_autoptr(Table) measured = rep_measured_read(place->description, &cause);
 
-    if (cause != NULL) {
+    if (cause) {
         g_propagate_error(error, cause);
         return NULL;
     }

@@ -81,7 +81,7 @@ START_TEST(the_page_stands_alone)
 
     ck_assert_str_eq(page, again);
     for (i = 0; i < G_N_ELEMENTS(never); i++) {
-        ck_assert_msg(strstr(page, never[i]) == NULL, "%s", never[i]);
+        ck_assert_msg(!strstr(page, never[i]), "%s", never[i]);
     }
     ck_assert_ptr_null(strstr(page, here));
     ck_assert_ptr_nonnull(strstr(page, "<h1>A &amp; &lt;B&gt;</h1>"));
@@ -97,7 +97,7 @@ static GHashTable *collect(const char *page, const char *before, bool is_once)
     GHashTable *found =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
 
-    while ((page = strstr(page, before)) != NULL) {
+    while ((page = strstr(page, before))) {
         char *name;
 
         page += strlen(before);
@@ -136,7 +136,7 @@ START_TEST(tags_are_closed)
         g_markup_parse_context_new(&parser, 0, NULL, NULL);
     g_autoptr(GError) error = NULL;
 
-    ck_assert(body != NULL && end != NULL);
+    ck_assert(body && end);
     *end = '\0';
     ck_assert_msg(g_markup_parse_context_parse(context, body, -1, &error) &&
                       g_markup_parse_context_end_parse(context, &error),

@@ -51,7 +51,7 @@ static char *script_of(const RepPlot *plot, const char *model,
                        const char *published, GError **error)
 {
     g_autoptr(Table) a = parse(model);
-    g_autoptr(Table) b = published != NULL ? parse(published) : NULL;
+    g_autoptr(Table) b = published ? parse(published) : NULL;
 
     return rep_plot_script(plot, a, b, "svg", error);
 }
@@ -238,7 +238,7 @@ START_TEST(data_that_cannot_be_drawn_is_an_error)
 
     ck_assert_ptr_null(script);
     ck_assert(g_error_matches(error, TABLE_ERROR, TABLE_ERROR_VALUE));
-    ck_assert_msg(strstr(error->message, refused[_i].message) != NULL,
+    ck_assert_msg(strstr(error->message, refused[_i].message),
                   "\"%s\" lacks \"%s\"", error->message, refused[_i].message);
 }
 END_TEST
@@ -265,11 +265,11 @@ static void draw_to(const RepPlot *plot, const char *folder, const char *model,
 {
     g_autofree char *prefix = g_build_filename(folder, "p", NULL);
     g_autoptr(Table) a = parse(model);
-    g_autoptr(Table) b = published != NULL ? parse(published) : NULL;
+    g_autoptr(Table) b = published ? parse(published) : NULL;
     g_autoptr(GError) error = NULL;
 
     ck_assert_msg(rep_plot_write(plot, a, b, prefix, &error), "%s",
-                  error != NULL ? error->message : "");
+                  error ? error->message : "");
 }
 
 START_TEST(same_tables_give_the_same_bytes)
@@ -342,8 +342,8 @@ START_TEST(picture_names_all_that_is_in_the_tables)
     draw_to(&lines, folder, model_csv, published_csv);
     text = svg_text(folder);
     for (i = 0; i < G_N_ELEMENTS(words); i++) {
-        ck_assert_msg(strstr(text, words[i]) != NULL, "\"%s\" is not in %s",
-                      words[i], text);
+        ck_assert_msg(strstr(text, words[i]), "\"%s\" is not in %s", words[i],
+                      text);
     }
     ck_assert_int_eq(g_rmdir(folder), 0);
 }
@@ -362,8 +362,8 @@ START_TEST(bars_name_their_groups_and_values)
             "s,t_us\none host,1.70\ntwo hosts,2.13\n");
     text = svg_text(folder);
     for (i = 0; i < G_N_ELEMENTS(words); i++) {
-        ck_assert_msg(strstr(text, words[i]) != NULL, "\"%s\" is not in %s",
-                      words[i], text);
+        ck_assert_msg(strstr(text, words[i]), "\"%s\" is not in %s", words[i],
+                      text);
     }
     ck_assert_int_eq(g_rmdir(folder), 0);
 }
@@ -450,7 +450,7 @@ int main(void)
     tcase_add_loop_test(tcase, data_that_cannot_be_drawn_is_an_error, 0,
                         G_N_ELEMENTS(refused));
     tcase_add_test(tcase, missing_gnuplot_is_an_error_that_leaves_no_file);
-    if (gnuplot != NULL) {
+    if (gnuplot) {
         tcase_add_test(tcase, same_tables_give_the_same_bytes);
         tcase_add_test(tcase, picture_names_all_that_is_in_the_tables);
         tcase_add_test(tcase, bars_name_their_groups_and_values);

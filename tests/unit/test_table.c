@@ -190,8 +190,7 @@ START_TEST(tables_survive_the_round_trip)
         unsigned row;
         unsigned i;
 
-        ck_assert_msg(back != NULL, "%s in:\n%s",
-                      error != NULL ? error->message : "", csv);
+        ck_assert_msg(back, "%s in:\n%s", error ? error->message : "", csv);
         again = table_to_csv(back);
         ck_assert_str_eq(again, csv);
         ck_assert_uint_eq(table_n_rows(back), table_n_rows(table));
@@ -289,8 +288,7 @@ static void expect_too_large(const char *head, const char *unit, unsigned times,
         g_string_append(text, unit);
     }
     ck_assert_ptr_null(table_parse(text->str, text->len, "t.csv", &error));
-    ck_assert_msg(strstr(error->message, complaint) != NULL, "%s",
-                  error->message);
+    ck_assert_msg(strstr(error->message, complaint), "%s", error->message);
 }
 
 START_TEST(sizes_are_bounded)
@@ -324,7 +322,7 @@ static unsigned count_entries(const char *path)
     g_autoptr(GDir) folder = g_dir_open(path, 0, NULL);
     unsigned n = 0;
 
-    while (g_dir_read_name(folder) != NULL) {
+    while (g_dir_read_name(folder)) {
         n++;
     }
     return n;

@@ -22,7 +22,7 @@ static GPtrArray *list_files(void)
     GDir *dir = g_dir_open(BAD_DIR, 0, NULL);
     const char *name;
 
-    while (dir != NULL && (name = g_dir_read_name(dir)) != NULL) {
+    while (dir && (name = g_dir_read_name(dir))) {
         if (g_str_has_suffix(name, ".yaml")) {
             g_ptr_array_add(names, g_strdup(name));
         }
@@ -39,7 +39,7 @@ static char *read_expected(const char *name, const char *text)
     GString *out = g_string_new(NULL);
     unsigned i;
 
-    for (i = 0; lines[i] != NULL; i++) {
+    for (i = 0; lines[i]; i++) {
         if (g_str_has_prefix(lines[i], EXPECT)) {
             const char *rest = lines[i] + strlen(EXPECT);
 

@@ -316,8 +316,7 @@ START_TEST(no_bytes_are_an_error)
 
     ck_assert_ptr_null(topo_load_buffer("t.yaml", "", 0, NULL, NULL, errors));
     text = topo_errors_to_string(errors);
-    ck_assert_msg(strstr(text, "t.yaml:1:1: the text is empty") != NULL, "%s",
-                  text);
+    ck_assert_msg(strstr(text, "t.yaml:1:1: the text is empty"), "%s", text);
 }
 END_TEST
 
@@ -370,7 +369,7 @@ START_TEST(example_loads_at_every_point)
         g_autoptr(TopoDescription) at = topo_load(
             TEST_FILE("scenarios/example.yaml"), point->changes, errors);
 
-        ck_assert_msg(at != NULL, "%s", point->label);
+        ck_assert_msg(at, "%s", point->label);
     }
     messages = topo_errors_to_string(errors);
     ck_assert_str_eq(messages, "");
@@ -405,7 +404,7 @@ START_TEST(profiles_are_whole)
     const char *entry;
     unsigned n = 0;
 
-    while ((entry = g_dir_read_name(dir)) != NULL) {
+    while ((entry = g_dir_read_name(dir))) {
         g_autofree char *name = g_strndup(entry, strcspn(entry, "."));
         g_autoptr(TopoErrors) errors = topo_errors_new();
         g_autofree char *messages = NULL;
@@ -427,7 +426,7 @@ START_TEST(profiles_are_whole)
                 topo_load_buffer("t.yaml", form, strlen(form),
                                  TEST_FILE("scenarios/parts"), NULL, errors);
 
-            good += d != NULL;
+            good += !!d;
         }
         messages = topo_errors_to_string(errors);
         ck_assert_msg(good == 1, "%s: %s", name, messages);

@@ -41,7 +41,7 @@ START_TEST(expressions_have_the_values_of_arithmetic)
 
     description = topo_load_buffer("test.yaml", text, strlen(text), TEST_PARTS,
                                    NULL, errors);
-    if (description == NULL) {
+    if (!description) {
         g_autofree char *messages = topo_errors_to_string(errors);
 
         ck_abort_msg("%s", messages);

@@ -110,12 +110,10 @@ START_TEST(table_is_parsed_exactly)
         ck_assert_msg(!good, "%s was accepted as %" G_GINT64_FORMAT, c->text,
                       value);
         ck_assert_ptr_nonnull(error);
-        ck_assert_msg(strchr(error->message, ';') != NULL, "%s",
-                      error->message);
+        ck_assert_msg(strchr(error->message, ';'), "%s", error->message);
         ck_assert_int_eq(value, 4711);
     } else {
-        ck_assert_msg(good, "%s: %s", c->text,
-                      error != NULL ? error->message : "");
+        ck_assert_msg(good, "%s: %s", c->text, error ? error->message : "");
         ck_assert_int_eq(value, c->value);
     }
 }
@@ -147,7 +145,7 @@ static const struct {
 static int64_t multiply_on_paper(const char *number, uint64_t factor)
 {
     const char *point = strchr(number, '.');
-    unsigned places = point != NULL ? (unsigned)strlen(point + 1) : 0;
+    unsigned places = point ? (unsigned)strlen(point + 1) : 0;
     unsigned digits[80] = {0};
     unsigned __int128 value = 0;
     unsigned n = 0;

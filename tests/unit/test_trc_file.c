@@ -34,7 +34,7 @@ static TrcFile *parse_well(const TrcBytes *source)
     TrcFile *file = parse(source, NULL);
 
     ck_assert_ptr_nonnull(file);
-    ck_assert_msg(trc_file_damage(file) == NULL, "%s",
+    ck_assert_msg(!trc_file_damage(file), "%s",
                   trc_file_damage(file) ? trc_file_damage(file)->message : "");
     return file;
 }

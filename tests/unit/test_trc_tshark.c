@@ -136,7 +136,7 @@ int main(void)
 {
     g_autofree char *program = g_find_program_in_path("tshark");
 
-    if (program == NULL) {
+    if (!program) {
         puts("1..0 # SKIP tshark is not installed");
         return EXIT_SUCCESS;
     }

@@ -68,7 +68,7 @@ static inline GPtrArray *make_changes(const char *first, ...)
     va_list args;
 
     va_start(args, first);
-    for (text = first; text != NULL; text = va_arg(args, const char *)) {
+    for (text = first; text; text = va_arg(args, const char *)) {
         TopoChange *change = topo_change_parse(text, topo_place_set(), errors);
 
         ck_assert_ptr_nonnull(change);

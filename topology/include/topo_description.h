@@ -516,6 +516,11 @@ TopoDevice *topo_find_device(const TopoDescription *description,
                              const char *path);
 TopoFlow *topo_find_flow(const TopoDescription *description, const char *name);
 
+/* Returns the host @name, or, without a name, the only one. NULL and
+ * G_OPTION_ERROR if there is no such host, or there are several. */
+const TopoHost *topo_choose_host(const TopoDescription *description,
+                                 const char *name, GError **error);
+
 /* Parses an end of a transfer as a flow has it: "host.ram", "host.cpu",
  * "host.device" or "host.device.bar0". On failure @error says which texts are
  * valid. */

@@ -38,6 +38,10 @@ GPtrArray *topo_plan_all_points(const TopoDescription *description,
 bool topo_plan_check_changes(const TopoDescription *description,
                              const GPtrArray *points, TopoErrors *errors);
 
+/* Returns how large @description is, which has a plan, such as "2 hosts, 1
+ * link, 3 flows, 9 points"; to be freed. */
+char *topo_plan_size_text(const TopoDescription *description);
+
 #define TOPO_PLAN_MAX 1000000
 
 /* The changes of the variant @name, and @changes behind them; NULL if there is

@@ -39,4 +39,20 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoRequest, topo_request_free)
  * to be freed with g_ptr_array_unref(); NULL after adding to @errors. */
 GPtrArray *topo_requests_load(const char *path, TopoErrors *errors);
 
+/* One request in the words of a command line, or the file of several. */
+typedef struct TopoRequestWords {
+    char *file; /* NULL: the request is in the others */
+    char *device, *vendor, *fabric;
+    int instance;
+    int virtual_function; /* -1: the physical function */
+} TopoRequestWords;
+
+/* False and G_OPTION_ERROR unless @words are a file or a request. */
+bool topo_request_words_check(const TopoRequestWords *words, GError **error);
+
+/* Returns the requests of @words, as topo_requests_load() does. The places of
+ * those on the command line are the options --device and so on. */
+GPtrArray *topo_requests_of_words(const TopoRequestWords *words,
+                                  TopoErrors *errors);
+
 #endif

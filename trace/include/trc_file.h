@@ -178,9 +178,4 @@ bool trc_file_create(const char *path, const char *const names[TRC_ENDS],
  */
 bool trc_file_sort(const char *path, GError **error);
 
-/* Appends a line, which begins with @before and @path, for each end whose
- * packets are missing, and for packets of other link types. */
-void trc_file_append_losses(GString *text, const TrcFile *file,
-                            const char *path, const char *before);
-
 #endif

@@ -23,6 +23,7 @@ void trc_filter_init(TrcFilter *filter);
 
 /* Frees what @filter holds. */
 void trc_filter_clear(TrcFilter *filter);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(TrcFilter, trc_filter_clear)
 
 /* Lets only the kinds in @names through, which are separated by commas. "TLP"
  * stands for all kinds of TLPs. Fails if one of the names is no kind. */
