@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cmd_form.h"
-#include "cmd_help.h"
 #include "table_format.h"
 
 int cmd_complain(const char *verb, GError *error)
@@ -100,25 +99,6 @@ void cmd_args_clear(CmdArgs *args)
     g_clear_pointer(&args->entries, g_array_unref);
     g_clear_pointer(&args->words, g_strfreev);
     args->cluster = NULL;
-}
-
-char *cmd_help_text(const CmdVerb *verb, const char *name)
-{
-    g_autofree char *path = g_strconcat("/farside/help/", name, NULL);
-    g_autoptr(GBytes) bytes = NULL;
-    g_autoptr(GString) text = NULL;
-
-    g_strdelimit(path, " ", '-');
-    bytes = g_resource_lookup_data(cmd_help_get_resource(), path,
-                                   G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
-    g_assert(bytes);
-    text = g_string_new(g_bytes_get_data(bytes, NULL));
-    if (verb->help_list) {
-        g_autofree char *list = verb->help_list();
-
-        g_string_replace(text, "@list@", list, 1);
-    }
-    return g_strchomp(g_string_free(g_steal_pointer(&text), FALSE));
 }
 
 /* Parses only the options. Results are those of cmd_parse(). */

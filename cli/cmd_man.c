@@ -4,6 +4,27 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd_help.h"
+
+char *cmd_help_text(const CmdVerb *verb, const char *name)
+{
+    g_autofree char *path = g_strconcat("/farside/help/", name, NULL);
+    g_autoptr(GBytes) bytes = NULL;
+    g_autoptr(GString) text = NULL;
+
+    g_strdelimit(path, " ", '-');
+    bytes = g_resource_lookup_data(cmd_help_get_resource(), path,
+                                   G_RESOURCE_LOOKUP_FLAGS_NONE, NULL);
+    g_assert(bytes);
+    text = g_string_new(g_bytes_get_data(bytes, NULL));
+    if (verb->help_list) {
+        g_autofree char *list = verb->help_list();
+
+        g_string_replace(text, "@list@", list, 1);
+    }
+    return g_strchomp(g_string_free(g_steal_pointer(&text), FALSE));
+}
+
 /*
  * Manual pages in roff, from the same text as --help. A paragraph of the help
  * is filled. Its lines that begin with two spaces are examples, or, if a word

@@ -16,19 +16,19 @@
 typedef struct Plan {
     const TopoDescription *description;
     GPtrArray *points;
-    unsigned seeds;      /* runs of each point */
-    unsigned n_runs;     /* of all points */
-    ExpAsked asked;      /* of the first run of each point */
-    ExpAsked again;      /* of its other runs */
-    ExpPoint **results;  /* by run */
-    GError **errors;     /* by run */
-    unsigned *order;     /* the runs, those that may take long first */
-    unsigned next;       /* atomic: index in `order` of the next run */
-    gint first_failed;   /* atomic: the first run that has failed; G_MAXINT:
-                            none. No run after it is begun */
-    bool keep_going;     /* other runs are begun even so */
-    ExpJournal *journal; /* nullable */
-    unsigned whole;      /* points of all parts together */
+    unsigned seeds;        /* runs of each point */
+    unsigned n_runs;       /* of all points */
+    ExpPointOptions first; /* of the first run of each point */
+    ExpPointOptions again; /* of its other runs */
+    ExpPoint **results;    /* by run */
+    GError **errors;       /* by run */
+    unsigned *order;       /* the runs, those that may take long first */
+    unsigned next;         /* atomic: index in `order` of the next run */
+    gint first_failed;     /* atomic: the first run that has failed; G_MAXINT:
+                              none. No run after it is begun */
+    bool keep_going;       /* other runs are begun even so */
+    ExpJournal *journal;   /* nullable */
+    unsigned whole;        /* points of all parts together */
     GMutex mutex;
     GCond changed;
     unsigned done, running;
@@ -95,7 +95,7 @@ static void *plan_work(void *data)
         }
         plan->results[i] =
             exp_point_new(plan->description, point_of(plan, i), i % plan->seeds,
-                          i % plan->seeds == 0 ? &plan->asked : &plan->again,
+                          i % plan->seeds == 0 ? &plan->first : &plan->again,
                           &plan->errors[i]);
         if (plan->results[i]) {
             plan_keep(plan, i);
@@ -399,7 +399,7 @@ static void add_gaps(Plan *plan, const ExpPlanOptions *options, Table *table)
 
 /* Tells the different notes of a point, and takes the trace and the explanation
  * of its first run. */
-static void collect_asked(Plan *plan, const ExpPlanOptions *options,
+static void collect_options(Plan *plan, const ExpPlanOptions *options,
                           unsigned point)
 {
     ExpPoint **runs = plan->results + point * plan->seeds;
@@ -447,7 +447,7 @@ static Table *plan_collect(Plan *plan, const ExpPlanOptions *options,
                                   ((TopoPoint *)plan->points->pdata[i])->label,
                                   (const ExpPoint *const *)runs, plan->seeds);
         }
-        collect_asked(plan, options, i);
+        collect_options(plan, options, i);
     }
     return table;
 }
@@ -461,7 +461,7 @@ Table *exp_plan_run(const TopoDescription *description,
         .keep_going = options->failed,
         .journal = options->journal,
         .again = {.latencies = options->latencies},
-        .asked = {.explain = options->explained,
+        .first = {.explain = options->explained,
                   .latencies = options->latencies,
                   .trace_records = options->trace ? options->trace_records : 0},
     };

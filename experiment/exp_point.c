@@ -549,7 +549,8 @@ void exp_point_check(const TopoDescription *plan, const TopoPoint *point,
 }
 
 ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
-                        unsigned turn, const ExpAsked *asked, GError **error)
+                        unsigned turn, const ExpPointOptions *options,
+                        GError **error)
 {
     g_auto(Run) run = {0};
     g_autoptr(TopoErrors) errors = topo_errors_new();
@@ -560,10 +561,10 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
     if (!exp_errors_none(errors, error)) {
         return NULL;
     }
-    if (asked->trace_records > 0 && run.fabric) {
-        trace = exp_trace_new(run.fabric, asked->trace_records);
+    if (options->trace_records > 0 && run.fabric) {
+        trace = exp_trace_new(run.fabric, options->trace_records);
     }
-    if (asked->explain && run.fabric) {
+    if (options->explain && run.fabric) {
         run.profile = fab_profile_new(exp_fabric(run.fabric),
                                       run.description->workload->warmup_ps);
     }
@@ -585,10 +586,10 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
         result->trace = exp_trace_table_new();
         exp_trace_add_rows(trace, point->label, result->trace);
     }
-    if (asked->latencies) {
+    if (options->latencies) {
         result->latencies = exp_latency_new(run.flows);
     }
-    if (asked->explain) {
+    if (options->explain) {
         result->explain = run_explain(&run);
         result->explain->failure = g_strdup(result->note);
     }

@@ -12,7 +12,7 @@ typedef struct Shrink {
     ExpShrinkFails *fails;
     void *owner;
     unsigned left;     /* questions that may still be asked */
-    GHashTable *asked; /* texts of schedules */
+    GHashTable *tried; /* texts of schedules */
 } Shrink;
 
 /* A schedule that was asked about has passed, or is the present one. */
@@ -24,7 +24,7 @@ static bool still_fails(Shrink *shrink, const GArray *schedule)
         return false;
     }
     text = exp_schedule_to_yaml(schedule, "", "", NULL);
-    if (!g_hash_table_add(shrink->asked, text)) {
+    if (!g_hash_table_add(shrink->tried, text)) {
         return false;
     }
     shrink->left--;
@@ -155,16 +155,16 @@ GArray *exp_shrink(const GArray *schedule, ExpShrinkFails *fails, void *owner,
         .fails = fails,
         .owner = owner,
         .left = most,
-        .asked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
+        .tried = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL),
     };
     GArray *small = slice(schedule, 0, schedule->len, true);
 
-    g_hash_table_add(shrink.asked, exp_schedule_to_yaml(small, "", "", NULL));
+    g_hash_table_add(shrink.tried, exp_schedule_to_yaml(small, "", "", NULL));
     small = remove_faults(&shrink, small);
     for (unsigned i = 0; i < small->len; i++) {
         while (simplify_fault(&shrink, small, i)) {
         }
     }
-    g_hash_table_unref(shrink.asked);
+    g_hash_table_unref(shrink.tried);
     return small;
 }

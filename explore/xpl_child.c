@@ -39,7 +39,7 @@ static int status_of(int wait_status)
  */
 static int await(const XplCall *call, GPid pid)
 {
-    gint64 asked = g_get_monotonic_time(), told = 0;
+    gint64 polled_us = g_get_monotonic_time(), told = 0;
     int status;
     pid_t ended;
 
@@ -50,7 +50,7 @@ static int await(const XplCall *call, GPid pid)
             if (now - told > KILL_US) {
                 kill(-pid, SIGKILL);
             }
-        } else if (xpl_call_is_over(call, &asked)) {
+        } else if (xpl_call_is_over(call, &polled_us)) {
             told = g_get_monotonic_time();
             kill(-pid, SIGTERM);
         }

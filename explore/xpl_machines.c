@@ -21,17 +21,17 @@
 #define CANNOT  255 /* the status of what cannot be begun */
 #define IDLE_MS 3600000
 
-bool xpl_call_is_over(const XplCall *call, gint64 *asked_us)
+bool xpl_call_is_over(const XplCall *call, gint64 *polled_us)
 {
     gint64 now = g_get_monotonic_time();
 
     if (g_atomic_int_get(call->is_stopped)) {
         return true;
     }
-    if (now - *asked_us <= G_USEC_PER_SEC) {
+    if (now - *polled_us <= G_USEC_PER_SEC) {
         return false;
     }
-    *asked_us = now;
+    *polled_us = now;
     return call->poll && call->poll(call->owner);
 }
 
@@ -150,7 +150,7 @@ static void serve(int line)
 static int await(const XplCall *call, int line)
 {
     g_autofree TimedControlPacket *packet = g_new(TimedControlPacket, 1);
-    gint64 asked = g_get_monotonic_time(), told = 0;
+    gint64 polled_us = g_get_monotonic_time(), told = 0;
     int status = CANNOT;
     pid_t pid = -1;
 
@@ -167,7 +167,7 @@ static int await(const XplCall *call, int line)
             status = told ? 128 + SIGTERM : CANNOT;
             break;
         }
-        if (told == 0 && pid > 0 && xpl_call_is_over(call, &asked)) {
+        if (told == 0 && pid > 0 && xpl_call_is_over(call, &polled_us)) {
             told = g_get_monotonic_time();
             kill(-pid, SIGTERM);
         } else if (told != 0 && g_get_monotonic_time() - told > KILL_US) {
@@ -206,14 +206,14 @@ static CluClient *join(const char *name, GError **error)
 /* A call and the time at which its poll was asked last. */
 typedef struct Looked {
     const XplCall *call;
-    gint64 asked_us;
+    gint64 polled_us;
 } Looked;
 
 static bool is_over(void *owner)
 {
     Looked *looked = owner;
 
-    return xpl_call_is_over(looked->call, &looked->asked_us);
+    return xpl_call_is_over(looked->call, &looked->polled_us);
 }
 
 static int ask(void *owner, const XplCall *call, const char *name,

@@ -21,9 +21,9 @@ typedef struct XplCall {
     void *owner;            /* of @poll */
 } XplCall;
 
-/* True if @call has to end. *asked_us is the monotonic time at which its poll
+/* True if @call has to end. *polled_us is the monotonic time at which its poll
  * was asked last. */
-bool xpl_call_is_over(const XplCall *call, gint64 *asked_us);
+bool xpl_call_is_over(const XplCall *call, gint64 *polled_us);
 
 /* A cluster that boots in virtual time; all is borrowed. */
 typedef struct XplBoot {

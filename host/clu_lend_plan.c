@@ -117,11 +117,12 @@ static void take_given(GArray *rows, CluLendPlan *row)
 static void take_share(GArray *rows, CluLendPlan *row, uint64_t weights)
 {
     uint64_t ram = round_up(row->lend->to->vm->memory_bytes, RAM_UNIT);
-    uint64_t room = free_bytes(rows, row) / MIB;
-    uint64_t share = dlend_window_share(room, row->weight, weights, ram / MIB);
+    uint64_t free_mib = free_bytes(rows, row) / MIB;
+    uint64_t share =
+        dlend_window_share(free_mib, row->weight, weights, ram / MIB);
 
     row->weights = weights;
-    row->window_bytes = MIN(room, MAX(1, share)) * MIB;
+    row->window_bytes = MIN(free_mib, MAX(1, share)) * MIB;
 }
 
 static uint64_t weights_from(const GArray *rows, unsigned first)

@@ -158,7 +158,7 @@ static unsigned count_legend_lines(const PlotSheet *sheet)
 bool rep_plot_is_slanted(const PlotSheet *sheet, glong *ret_longest)
 {
     const PlotData *data = sheet->data;
-    glong room;
+    glong most;
     unsigned i;
 
     *ret_longest = 0;
@@ -169,8 +169,8 @@ bool rep_plot_is_slanted(const PlotSheet *sheet, glong *ret_longest)
     if (data->categories->len == 0) {
         return false;
     }
-    room = sheet->layout.panel_width / data->n_groups / PLOT_CHARACTER_WIDTH;
-    return *ret_longest > room;
+    most = sheet->layout.panel_width / data->n_groups / PLOT_CHARACTER_WIDTH;
+    return *ret_longest > most;
 }
 
 /* Returns the margin in which the slanted names of groups of bars end on the

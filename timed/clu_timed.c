@@ -139,15 +139,15 @@ static void next_round(CluTimed *timed)
 static bool is_settling(CluTimed *timed)
 {
     size_t unread = clu_timed_unread(timed);
-    unsigned asked = clu_timed_unanswered(timed);
+    unsigned unanswered = clu_timed_unanswered(timed);
 
-    if (unread != timed->unread || asked != timed->asked) {
+    if (unread != timed->unread || unanswered != timed->unanswered) {
         timed->unread = unread;
-        timed->asked = asked;
+        timed->unanswered = unanswered;
         timed->vain_us = g_get_monotonic_time();
-        return unread > 0 || asked > 0;
+        return unread > 0 || unanswered > 0;
     }
-    return asked > 0 && g_get_monotonic_time() - timed->vain_us < VAIN_US;
+    return unanswered > 0 && g_get_monotonic_time() - timed->vain_us < VAIN_US;
 }
 
 static void go_to(CluTimed *timed, int64_t limit)
@@ -160,7 +160,7 @@ static void go_to(CluTimed *timed, int64_t limit)
         clu_timed_note(timed, CLU_INPUT_TO, NULL, text, strlen(text));
     }
     timed->unread = 0;
-    timed->asked = 0;
+    timed->unanswered = 0;
     timed->is_moving = true;
     timed->moved_us = g_get_monotonic_time();
     timed_board_set_limit(timed->board, limit);

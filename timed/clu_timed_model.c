@@ -42,7 +42,7 @@ typedef struct Model {
     int64_t reached;    /* the fabric has been computed up to this time */
     const char *damage; /* why the machines cannot be served; NULL: they can */
     int control;        /* the line on which branches are asked for */
-    uint32_t knocks;    /* of the board that were answered */
+    uint32_t wakeups;   /* of the board that were answered */
 } Model;
 
 static void on_arrived(void *owner, unsigned link, unsigned end, uint64_t id,
@@ -282,7 +282,7 @@ static void make_branch(Model *model)
 {
     g_autofree TimedControlPacket *packet = g_new(TimedControlPacket, 1);
 
-    model->knocks = timed_board_knocks(model->board);
+    model->wakeups = timed_board_wakeups(model->board);
     while (timed_control_receive(model->control, packet, 0)) {
         int board = timed_board_copy(model->board);
         pid_t pid = -1;
@@ -318,7 +318,7 @@ static void go(Model *model)
     int64_t promise;
 
     while (!damage_of(model)) {
-        if (timed_board_knocks(model->board) != model->knocks) {
+        if (timed_board_wakeups(model->board) != model->wakeups) {
             make_branch(model);
         }
         take_all(model);

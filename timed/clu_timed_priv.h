@@ -24,11 +24,11 @@ struct CluTimed {
     CluCluster *cluster;
     CluTimedHost *hosts; /* indexed by host */
     GSource *tick;
-    GSource *calm;    /* pending while nothing else is to be done */
-    size_t unread;    /* what the machines had not read before the last round */
-    unsigned asked;   /* the commands that they had not answered */
-    int64_t vain_us;  /* monotonic time at which one of both changed */
-    int64_t round_us; /* monotonic time of the last round */
+    GSource *calm; /* pending while nothing else is to be done */
+    size_t unread; /* what the machines had not read before the last round */
+    unsigned unanswered; /* the commands that they had not answered */
+    int64_t vain_us;     /* monotonic time at which one of both changed */
+    int64_t round_us;    /* monotonic time of the last round */
     bool is_moving; /* the machines were given time, and did not stand since */
     int64_t moved_us;    /* monotonic time at which they were given it */
     int64_t moving_us;   /* the sum of real time for which they had some */

@@ -87,7 +87,7 @@ bool clu_timed_branch_model(CluTimed *timed, char *const *sets, GError **error)
         return false;
     }
     if (timed_control_send(timed->control, text->str, &line[1], 1)) {
-        timed_board_knock(timed->board);
+        timed_board_wake_model(timed->board);
     }
     close(line[1]);
     close(timed->control);

@@ -42,7 +42,7 @@ char *trc_view_line(const TrcView *view, const TrcCrossing *crossing,
     }
     if (trc_kind_is_completion(record->kind)) {
         if (crossing->latency_ns != TRC_NO_LATENCY) {
-            g_string_append_printf(line, " 0x%" PRIx64, crossing->asked);
+            g_string_append_printf(line, " 0x%" PRIx64, crossing->read_address);
         }
         g_string_append_printf(line, " %uB %s tag %u", record->bytes,
                                trc_text_id(record->requester_id, id),

@@ -8,7 +8,7 @@ typedef struct Place {
     uint32_t file;
     size_t index;
     int64_t latency_ns;
-    uint64_t asked;
+    uint64_t read_address;
     bool is_answered;
 } Place;
 
@@ -73,7 +73,7 @@ static void join_reads(TrcMerge *self)
         key.transaction = record.transaction;
         if (record.kind == TRC_MRD) {
             key.interface = record.interface;
-            place->asked = record.address;
+            place->read_address = record.address;
             g_hash_table_add(reads, g_memdup2(&key, sizeof(key)));
         } else if (record.kind == TRC_CPL || record.kind == TRC_CPLD) {
             const Read *read;
@@ -81,11 +81,11 @@ static void join_reads(TrcMerge *self)
             key.interface = trc_file_interface(file, record.interface)->peer;
             read = g_hash_table_lookup(reads, &key);
             if (read) {
-                Place *asked = &self->places[read->place];
+                Place *request = &self->places[read->place];
 
-                asked->is_answered = true;
-                place->asked = asked->asked;
-                place->latency_ns = place->time_ns - asked->time_ns;
+                request->is_answered = true;
+                place->read_address = request->read_address;
+                place->latency_ns = place->time_ns - request->time_ns;
             }
         }
     }
@@ -143,6 +143,6 @@ void trc_merge_crossing(const TrcMerge *self, size_t index,
     ret_crossing->index = place->index;
     trc_file_record(ret_crossing->file, place->index, &ret_crossing->record);
     ret_crossing->latency_ns = place->latency_ns;
-    ret_crossing->asked = place->asked;
+    ret_crossing->read_address = place->read_address;
     ret_crossing->is_answered = place->is_answered;
 }

@@ -87,7 +87,7 @@ static void add_row(const TrcView *view, const TrcCrossing *crossing,
                        trc_text_id(record->completer_id, id));
         table_set_text(table, row, STATUS, trc_status_name(record->status));
         if (crossing->latency_ns != TRC_NO_LATENCY) {
-            set_address(table, row, ADDRESS, crossing->asked);
+            set_address(table, row, ADDRESS, crossing->read_address);
             table_set_number(table, row, LATENCY, crossing->latency_ns);
         }
     }

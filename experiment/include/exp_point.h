@@ -34,18 +34,19 @@ typedef struct ExpPoint {
 } ExpPoint;
 
 /* Optional results of a point. They do not change its cells. */
-typedef struct ExpAsked {
+typedef struct ExpPointOptions {
     bool explain;           /* explain the limits of the point */
     bool latencies;         /* keep the latency of each operation */
     uint64_t trace_records; /* most TLPs to keep; 0: no trace */
-} ExpAsked;
+} ExpPointOptions;
 
 /* Simulates @point. @plan is the description that the plan was made from. @turn
  * is added to the seed of the point. Several threads may call this at the same
  * time. Fails if the description with the point's changes has errors, if its
  * fabric cannot be built, or if a flow gets stuck. */
 ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
-                        unsigned turn, const ExpAsked *asked, GError **error);
+                        unsigned turn, const ExpPointOptions *options,
+                        GError **error);
 /* Does all that exp_point_new() does before it simulates: loads the description
  * with the changes of @point, builds the fabric, makes the loans and the flows.
  * Adds all errors. What depends on a section with errors is left out. The

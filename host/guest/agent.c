@@ -583,7 +583,7 @@ static void session_serve(Agent *agent, Session *session)
 static unsigned session_poll(const Agent *agent, Session *session,
                              struct pollfd *polls)
 {
-    bool has_room = bytes_length(&agent->line) < OUT_FULL;
+    bool is_short = bytes_length(&agent->line) < OUT_FULL;
 
     session->polled = polls;
     polls[AT_END] = (struct pollfd){session->pidfd, POLLIN, 0};
@@ -592,7 +592,7 @@ static unsigned session_poll(const Agent *agent, Session *session,
     for (int i = 0; i < 2; i++) {
         const Output *output = &session->outputs[i];
         polls[AT_OUTPUTS + i] = (struct pollfd){
-            has_room && output->credit > 0 ? output->fd : -1, POLLIN, 0};
+            is_short && output->credit > 0 ? output->fd : -1, POLLIN, 0};
     }
     return AT_COUNT;
 }

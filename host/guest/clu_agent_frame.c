@@ -24,8 +24,8 @@ static void coder_close(Coder *coder)
 static void coder_add(Coder *coder, const uint8_t *data, size_t length)
 {
     while (length > 0) {
-        size_t room = 255 - (coder->used - coder->block);
-        size_t part = length < room ? length : room;
+        size_t left = 255 - (coder->used - coder->block);
+        size_t part = length < left ? length : left;
         const uint8_t *zero = memchr(data, 0, part);
         if (zero) {
             part = zero - data;

@@ -17,8 +17,6 @@
 #define STRING(value) #value
 #define STRING_OF(macro) STRING(macro)
 
-struct options opt = { .wait_ms = WAIT_DEFAULT * 1000 };
-
 static int bad_argument(const char *what, const char *text, const char *right)
 {
 	return complain(USAGE, 0, "\"%s\" is no %s; %s", text, what, right);

@@ -10,6 +10,9 @@
 
 #include "lendctl.h"
 
+/* Here, below all that look at it, so that no files need each other. */
+struct options opt = { .wait_ms = WAIT_DEFAULT * 1000 };
+
 int complain(int status, int error, const char *format, ...)
 {
 	char text[1024];

@@ -230,7 +230,7 @@ static bool add_requester(const Way *way, FabNtb *ntb, FabComponent *requester,
     Record record = {.ntb = ntb, .requester = requester->bdf};
 
     if (!fab_ntb_add_requester(ntb, requester->bdf,
-                               fab_component_as_ntb(requester) != NULL,
+                               !!fab_component_as_ntb(requester),
                                error)) {
         return false;
     }

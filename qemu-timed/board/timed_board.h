@@ -258,9 +258,9 @@ bool timed_board_become(TimedBoard *board, int fd);
  */
 void timed_board_set_training(TimedBoard *board, unsigned link,
                               int64_t training_ns);
-/* Any process may knock; the model wakes up, and sees how often that was. */
-void timed_board_knock(TimedBoard *board);
-uint32_t timed_board_knocks(const TimedBoard *board);
+/* Any process may wake the model, which sees how often that was. */
+void timed_board_wake_model(TimedBoard *board);
+uint32_t timed_board_wakeups(const TimedBoard *board);
 
 /* The time that @machine has last reported. Any process may ask. */
 int64_t timed_board_now(const TimedBoard *board, unsigned machine);

@@ -275,15 +275,15 @@ int64_t timed_board_report_model(TimedBoard *board, const int64_t *bounds,
     return promise;
 }
 
-void timed_board_knock(TimedBoard *board)
+void timed_board_wake_model(TimedBoard *board)
 {
     Shared *s = board->shared;
 
-    __atomic_add_fetch(&s->knocks, 1, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&s->wakeups, 1, __ATOMIC_SEQ_CST);
     timed_board_wake(&s->machine[board->machines]);
 }
 
-uint32_t timed_board_knocks(const TimedBoard *board)
+uint32_t timed_board_wakeups(const TimedBoard *board)
 {
-    return __atomic_load_n(&board->shared->knocks, __ATOMIC_SEQ_CST);
+    return __atomic_load_n(&board->shared->wakeups, __ATOMIC_SEQ_CST);
 }

@@ -86,7 +86,7 @@ typedef struct {
     int64_t limit;
     uint32_t round;
     uint32_t has_model;
-    uint32_t knocks; /* of others who want to speak to the model */
+    uint32_t wakeups; /* of others who want to speak to the model */
     uint32_t stops;  /* a futex: how often a machine has come to stand */
     uint32_t lock;   /* the number of the process that holds it, see below */
     Machine

@@ -429,10 +429,10 @@ START_TEST(test_copy)
     ck_assert(timed_board_take(rig.machine[1], 0, &m));
     ck_assert_str_eq((const char *)m.bytes, "late");
 
-    ck_assert_uint_eq(timed_board_knocks(copy), 0);
-    timed_board_knock(copy);
-    ck_assert_uint_eq(timed_board_knocks(copy), 1);
-    ck_assert_uint_eq(timed_board_knocks(a), 0);
+    ck_assert_uint_eq(timed_board_wakeups(copy), 0);
+    timed_board_wake_model(copy);
+    ck_assert_uint_eq(timed_board_wakeups(copy), 1);
+    ck_assert_uint_eq(timed_board_wakeups(a), 0);
     timed_board_close(copy);
     close(fd);
     rig_free(&rig);

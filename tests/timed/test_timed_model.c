@@ -286,7 +286,7 @@ static void branch_all(TimedBoard *board, int control, const int *lines,
     }
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, line), 0);
     ck_assert(timed_control_send(control, "branch\nfd 0\n", &line[1], 1));
-    timed_board_knock(board);
+    timed_board_wake_model(board);
     close(line[1]);
     ck_assert(timed_control_receive(line[0], &packet, 10000));
     ck_assert_msg(strncmp(packet.text, "ok ", 3) == 0, "%s", packet.text);
@@ -439,7 +439,7 @@ static int ask_branch(TimedBoard *board, int control, const char *set,
 
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, line), 0);
     ck_assert(timed_control_send(control, text, &line[1], 1));
-    timed_board_knock(board);
+    timed_board_wake_model(board);
     close(line[1]);
     ck_assert(timed_control_receive(line[0], packet, 10000));
     if (g_str_has_prefix(packet->text, "ok ")) {

@@ -618,7 +618,7 @@ START_TEST(requests_are_joined_by_time_not_by_place)
     trc_merge_crossing(merge, 16, &crossing);
     ck_assert_int_eq(crossing.record.kind, TRC_CPLD);
     ck_assert_int_eq(crossing.latency_ns, 50000);
-    ck_assert_uint_eq(crossing.asked, 0x1234560010);
+    ck_assert_uint_eq(crossing.read_address, 0x1234560010);
 }
 END_TEST
 

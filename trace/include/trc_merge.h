@@ -19,7 +19,8 @@ typedef struct TrcCrossing {
     /* Of a completion: time since its request. TRC_NO_LATENCY if the request is
      * not in the files, and for all other records. */
     int64_t latency_ns;
-    uint64_t asked;   /* of a completion: address of its request, if there */
+    uint64_t
+        read_address; /* of a completion: address of its request, if there */
     bool is_answered; /* of an MRd: its completion is in the files */
 } TrcCrossing;
 
