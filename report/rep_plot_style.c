@@ -23,7 +23,7 @@ void rep_plot_emit(PlotSheet *sheet, const char *format, ...)
 const char *rep_plot_source_label(const RepPlot *plot, PlotSource source)
 {
     const char *const given[] = {plot->model_label, plot->published_label,
-                                 plot->measured_label};
+                                 NULL};
     static const char *const defaults[] = {"model", "published", "measured"};
 
     return given[source] ? given[source] : defaults[source];

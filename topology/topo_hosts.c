@@ -139,7 +139,6 @@ static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
     load_guest(loader, vm, values);
     vm->append = topo_load_text(loader, topo_values_text(values, "append"));
     vm->client = topo_load_text(loader, topo_values_text(values, "client"));
-    vm->client_place = topo_values_get(values, "client")->place;
     vm->gdb = topo_values_number(values, "gdb") != 0;
     vm->qmp = topo_values_number(values, "qmp") != 0;
     vm->iommu = (TopoVmIommu)topo_values_number(values, "iommu");

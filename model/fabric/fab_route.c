@@ -35,7 +35,6 @@ typedef struct FabRoutes {
     Host *hosts;
     uint32_t host_count;
     Crossing *crossings; /* sorted by host, name of adapter, cable */
-    uint32_t crossing_count;
     uint32_t *queue;
     uint32_t searches;
     GHashTable *index; /* from root component to index in hosts; for look-up
@@ -91,7 +90,6 @@ static void crossings_sort(FabRoutes *routes, const GArray *found)
 {
     uint32_t *next = g_new0(uint32_t, routes->host_count + 1);
 
-    routes->crossing_count = found->len;
     routes->crossings = g_new(Crossing, found->len + 1);
     for (unsigned i = 0; i < found->len; i++) {
         routes->hosts[g_array_index(found, Crossing, i).from].count++;

@@ -423,18 +423,6 @@ void fab_port_add_fault(FabPort *port, const FabFault *params)
     }
 }
 
-void fab_port_set_outage(FabPort *port, SimTime begin, SimTime end)
-{
-    const FabFault fault = {
-        .action = FAB_FAULT_LINK_DOWN,
-        .at = begin,
-        .duration = end == SIM_TIME_NONE ? 0 : end - begin,
-    };
-
-    g_assert(begin >= 0 && begin < end);
-    fab_port_add_fault(port, &fault);
-}
-
 void fab_port_set_overflow(FabPort *port, uint32_t surplus)
 {
     Overflow *overflow;

@@ -240,11 +240,6 @@ FabComponent *fab_port_owner(const FabPort *port)
     return port->owner;
 }
 
-unsigned fab_port_index(const FabPort *port)
-{
-    return port->index;
-}
-
 FabPortRole fab_port_role(const FabPort *port)
 {
     return port->role;

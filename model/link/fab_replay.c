@@ -618,11 +618,3 @@ void fab_replay_destroy(FabPort *port, bool dllps, uint64_t count)
 
     *(dllps ? &replay->hit_dllps : &replay->hit_tlps) += count;
 }
-
-void fab_port_set_errors(FabPort *port, double rate, SimTime begin, SimTime end)
-{
-    g_assert(port->peer && rate >= 0 && rate <= 1);
-    fab_replay_make(port);
-    fab_replay_set_errors(port, rate, begin, end);
-    fab_replay_set_errors(port->peer, rate, begin, end);
-}

@@ -20,20 +20,6 @@ uint64_t fab_fabric_tlp_hops(const FabFabric *fabric)
     return hops;
 }
 
-uint64_t fab_fabric_lost(const FabFabric *fabric)
-{
-    uint64_t lost = fabric->dropped;
-
-    for (unsigned i = 0; i < fabric->components->len; i++) {
-        const FabComponent *component = fabric->components->pdata[i];
-
-        for (unsigned j = 0; j < component->port_count; j++) {
-            lost += component->ports[j]->counters.lost_tlps;
-        }
-    }
-    return lost;
-}
-
 void fab_fabric_set_trace(FabFabric *fabric, uint32_t categories, FabTraceFn fn,
                           void *data)
 {

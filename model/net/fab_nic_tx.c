@@ -214,7 +214,6 @@ static void packet_begin(FabNicTxQueue *queue)
     port->tx_used += packet_bytes(work->packet);
     nic->counters.tx_payload_bytes += bytes;
     if (has_header) {
-        nic->counters.tx_header_bytes += work->header.size_bytes;
         fab_endpoint_dma(nic->device, &work->header);
     }
     if (bytes > 0) {

@@ -341,20 +341,18 @@ static void link_finish(const FabProfile *profile, ProfileResource *self)
 
 static void cause_finish(const FabProfile *profile, ProfileResource *self)
 {
-    uint64_t most = 0, sum = 0;
+    uint64_t most = 0;
 
     for (unsigned i = 0; i < self->causes->len; i++) {
         const ProfileCause *cause =
             &g_array_index(self->causes, ProfileCause, i);
 
-        sum += cause->time;
         if (cause->time > most) {
             most = cause->time;
             profile->results[self - profile->resources].cause =
                 &profile->results[cause->resource];
         }
     }
-    profile->results[self - profile->resources].cause_share = share(most, sum);
 }
 
 static void pool_finish(const FabProfile *profile, ProfileResource *self)

@@ -276,16 +276,6 @@ unsigned timed_board_source(const TimedBoard *board, unsigned channel)
     return board->way[channel].from;
 }
 
-unsigned timed_board_machines(const TimedBoard *board)
-{
-    return board->machines;
-}
-
-const char *timed_board_name(const TimedBoard *board, unsigned channel)
-{
-    return board->way[channel].name;
-}
-
 const char *timed_board_error(const TimedBoard *board)
 {
     return board->error;

@@ -133,7 +133,6 @@ typedef struct TimedCrossing {
 
 /* Gives the board a model. To be called before any machine opens it. */
 void timed_board_add_model(TimedBoard *board);
-bool timed_board_has_model(const TimedBoard *board);
 /* True if a message that is sent on @channel now is a crossing. */
 bool timed_board_is_crossing(const TimedBoard *board, unsigned channel);
 /* Like timed_board_send(), by way of the model. */
@@ -151,9 +150,6 @@ void timed_board_go_on(TimedBoard *board);
 /* The model's functions */
 
 TimedBoard *timed_board_open_model(int fd);
-unsigned timed_board_machines(const TimedBoard *board);
-/* The name of a channel's link. */
-const char *timed_board_name(const TimedBoard *board, unsigned channel);
 /* Takes a crossing and its message, from any machine. False if there is none.
  */
 bool timed_board_take_crossing(TimedBoard *board, TimedCrossing *ret_crossing,

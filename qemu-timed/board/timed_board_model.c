@@ -11,11 +11,6 @@ void timed_board_add_model(TimedBoard *board)
     board->shared->has_model = 1;
 }
 
-bool timed_board_has_model(const TimedBoard *board)
-{
-    return board->shared->has_model;
-}
-
 bool timed_board_is_crossing(const TimedBoard *board, unsigned channel)
 {
     return board->shared->has_model && board->shared->channel[channel].is_up;

@@ -66,7 +66,6 @@ typedef struct RepPlot {
     const char *model_label;     /* nullable: default "model" */
     const char *published_label; /* nullable: default "published" */
     const Table *measured;       /* nullable: values of a third source */
-    const char *measured_label;  /* nullable: default "measured" */
 } RepPlot;
 
 /* Returns the gnuplot script of the plot for the terminal "svg", "pngcairo",

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "fab_port_priv.h"
 #include "fab_busy.h"
 
 #include "sim_random.h"
@@ -280,7 +281,7 @@ static void watch(void *data, const FabTraceRecord *record)
     for (; *name; name++) {
         mix(busy, *name);
     }
-    mix(busy, fab_port_index(record->port));
+    mix(busy, record->port->index);
     mix(busy, record->start);
     mix(busy, record->end);
     mix(busy, record->seen);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_fixture.h"
+
+#include "fab_fault.h"
+#include "fab_replay_priv.h"
 #include "../suite.h"
 
 #include <stdlib.h>
@@ -253,6 +256,41 @@ static void watch_consumed(Fixture *fixture, const FabTlp *tlp)
         room_leave(fixture, g_hash_table_lookup(fixture->places, tlp));
         g_hash_table_remove(fixture->places, tlp);
     }
+}
+
+/* ---- Faults ---------------------------------------------------------- */
+
+void fixture_set_outage(FabPort *port, SimTime begin, SimTime end)
+{
+    const FabFault fault = {
+        .action = FAB_FAULT_LINK_DOWN,
+        .at = begin,
+        .duration = end == SIM_TIME_NONE ? 0 : end - begin,
+    };
+
+    fab_port_add_fault(port, &fault);
+}
+
+void fixture_set_errors(FabPort *port, double rate, SimTime begin, SimTime end)
+{
+    fab_replay_make(port);
+    fab_replay_set_errors(port, rate, begin, end);
+    fab_replay_set_errors(port->peer, rate, begin, end);
+}
+
+uint64_t fixture_lost(Fixture *fixture)
+{
+    const GPtrArray *components = fixture->fabric->components;
+    uint64_t lost = fixture->fabric->dropped;
+
+    for (unsigned i = 0; i < components->len; i++) {
+        const FabComponent *component = components->pdata[i];
+
+        for (unsigned j = 0; j < component->port_count; j++) {
+            lost += component->ports[j]->counters.lost_tlps;
+        }
+    }
+    return lost;
 }
 
 /* ---- Parameters ------------------------------------------------------ */

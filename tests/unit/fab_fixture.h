@@ -60,6 +60,21 @@ typedef void (*FixtureFn)(void *data);
 /* Calls @fn at @time. @time must not be in the past. */
 void fixture_at(Fixture *fixture, SimTime time, FixtureFn fn, void *data);
 
+/*
+ * Takes the link of @port down at @begin, and up again at @end (SIM_TIME_NONE:
+ * never). To be called after realize, before anything is sent.
+ */
+void fixture_set_outage(FabPort *port, SimTime begin, SimTime end);
+/*
+ * Gives both directions of the link of @port bit errors at @rate, the
+ * probability for each bit on the wire, from @begin to @end (SIM_TIME_NONE: for
+ * ever). A rate of 1 destroys every packet. To be called as above.
+ */
+void fixture_set_errors(FabPort *port, double rate, SimTime begin, SimTime end);
+/* TLPs that were lost because links were down, found no space in a receive
+ * buffer, or came in poisoned, summed over all ports. */
+uint64_t fixture_lost(Fixture *fixture);
+
 /* Fails the test unless no TLP is left and every credit has returned to its
  * sender or is on its way back. */
 void fixture_assert_drained(Fixture *fixture);

@@ -106,7 +106,7 @@ START_TEST(a_poisoned_write_is_forwarded_and_dropped)
     ck_assert_uint_eq(of(bed.up)->unsupported_requests, 0);
     ck_assert_uint_eq(of(bed.rp)->poisoned_tlps + of(bed.dsp)->poisoned_tlps,
                       0);
-    ck_assert_uint_eq(fab_fabric_lost(fixture_fabric(fixture)), 1);
+    ck_assert_uint_eq(fixture_lost(fixture), 1);
     fixture_assert_drained(fixture);
 }
 END_TEST

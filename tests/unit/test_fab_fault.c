@@ -325,7 +325,7 @@ START_TEST(a_surplus_is_dropped_once)
     fixture_run(fixture);
     ck_assert_uint_eq(counters->receiver_overflows, _i);
     ck_assert_uint_eq(pair.end[1]->received[FAB_CLASS_P], 100 - _i);
-    ck_assert_uint_eq(fab_fabric_lost(fixture_fabric(fixture)), _i);
+    ck_assert_uint_eq(fixture_lost(fixture), _i);
 }
 END_TEST
 
@@ -338,7 +338,7 @@ START_TEST(a_new_link_has_the_surplus_again)
 
     pair_init(&pair, fixture, &port, 0, 0);
     fab_port_set_overflow(pair.port[1], 3);
-    fab_port_set_outage(pair.port[0], 200 * SIM_US, 300 * SIM_US);
+    fixture_set_outage(pair.port[0], 200 * SIM_US, 300 * SIM_US);
     pair.end[1]->hold = hold_long;
     pair_start(&pair);
     pair.end[1]->got = NULL;

@@ -85,7 +85,7 @@ START_TEST(goodput_is_that_of_the_formula)
         Pair pair;
 
         pair_init(&pair, fixture, &port);
-        fab_port_set_errors(pair.port[0], rate, 0, SIM_TIME_NONE);
+        fixture_set_errors(pair.port[0], rate, 0, SIM_TIME_NONE);
         pair.end[0]->make = write_make;
         pair.end[0]->user = &size;
         fixture_end_start(pair.end[0], 2);
@@ -166,8 +166,8 @@ START_TEST(errors_lose_and_double_nothing)
     port.latency = 100 * SIM_NS;
     port.replay_bytes = _i & 8 ? 1024 : 0;
     pair_init(&pair, fixture, &port);
-    fab_port_set_errors(pair.port[_i & 1], pow(10, -5 + _i / 16), 0,
-                        SIM_TIME_NONE);
+    fixture_set_errors(pair.port[_i & 1], pow(10, -5 + _i / 16), 0,
+                       SIM_TIME_NONE);
     numbers_send(&pair, numbers, 20000);
     numbers_check(&pair, numbers);
     for (unsigned i = 0; i < 2; i++) {
@@ -199,7 +199,7 @@ START_TEST(one_bad_tlp_is_sent_again)
 
     pair_init(&pair, fixture, &port);
     pair.end[1]->logs = true;
-    fab_port_set_errors(pair.port[0], 1, 0, 1);
+    fixture_set_errors(pair.port[0], 1, 0, 1);
     for (unsigned i = 0; i < 10; i++) {
         FabTlp *write = fixture_tlp(pair.end[0], FAB_TLP_MWR, 0x1000, 128);
 
@@ -321,7 +321,7 @@ START_TEST(lost_acks_end_the_timer)
     Pair pair;
 
     pair_init(&pair, fixture, &port);
-    fab_port_set_errors(pair.port[0], 0, 0, 0);
+    fixture_set_errors(pair.port[0], 0, 0, 0);
     /* Longer than one timer, shorter than two. */
     fab_replay_set_errors(pair.port[1], 1, 0, 1.5 * timer);
     fixture_send(pair.end[0], fixture_tlp(pair.end[0], FAB_TLP_MWR, 0, 64));
@@ -348,7 +348,7 @@ START_TEST(rollover_retrains_the_link)
 
     port.dllp = _i;
     pair_init(&pair, fixture, &port);
-    fab_port_set_errors(pair.port[0], 1, 5 * SIM_US, 9 * SIM_US);
+    fixture_set_errors(pair.port[0], 1, 5 * SIM_US, 9 * SIM_US);
     numbers_send(&pair, numbers, 2000);
     numbers_check(&pair, numbers);
     ck_assert_uint_ge(fab_port_counters(pair.port[0])->retrains, 1);
@@ -369,7 +369,7 @@ START_TEST(no_errors_change_nothing)
         pair_init(&pair, fixture, &port);
         pair.end[1]->logs = true;
         if (i) {
-            fab_port_set_errors(pair.port[0], 0, 0, SIM_TIME_NONE);
+            fixture_set_errors(pair.port[0], 0, 0, SIM_TIME_NONE);
         }
         for (unsigned j = 0; j < 3000; j++) {
             fixture_send(pair.end[0], fixture_tlp(pair.end[0], FAB_TLP_MWR,

@@ -109,9 +109,8 @@ typedef struct TopoVm {
     char *image;            /* path of a folder, or NULL */
     char *share;            /* path of a folder, or NULL */
     TopoPlace share_place;
-    char *append; /* additions to the kernel's command line, or NULL */
-    char *client; /* kernel module that uses its NTBs, or "none" */
-    TopoPlace client_place;
+    char *append;      /* additions to the kernel's command line, or NULL */
+    char *client;      /* kernel module that uses its NTBs, or "none" */
     bool gdb;          /* QEMU listens for gdb at a socket */
     bool qmp;          /* and for a monitor of the user's at another */
     TopoVmIommu iommu; /* its kind, if the host has one */

@@ -104,7 +104,6 @@ FabPort *fab_component_port(const FabComponent *component, unsigned index);
 /* Port name such as "usp" or "rp0". */
 const char *fab_port_name(const FabPort *port);
 FabComponent *fab_port_owner(const FabPort *port);
-unsigned fab_port_index(const FabPort *port);
 FabPortRole fab_port_role(const FabPort *port);
 /* The port at the other end of the link; NULL when not connected. */
 FabPort *fab_port_peer(const FabPort *port);
@@ -117,21 +116,6 @@ const FabCredits *fab_port_credits(const FabPort *port);
 SimTime fab_port_propagation(const FabPort *port);
 /* The type 1 header of the port; NULL for ports of endpoints and NTBs. */
 const FabBridge *fab_port_bridge(const FabPort *port);
-/*
- * Gives both directions of the link of @port bit errors at @rate, the
- * probability for each bit on the wire, from @begin to @end (SIM_TIME_NONE: for
- * ever). A rate of 1 destroys every packet. To be called after realize, before
- * anything is sent. TLPs with errors are sent again; none is lost or doubled.
- */
-void fab_port_set_errors(FabPort *port, double rate, SimTime begin,
-                         SimTime end);
-/*
- * Takes the link of @port down at @begin, and up again at @end (SIM_TIME_NONE:
- * never), when it has been trained. The links below a switch whose Upstream
- * Port loses its link go down with it, because it is reset (PCIe 5.0 s6.6.1).
- * To be called after realize, before anything is sent.
- */
-void fab_port_set_outage(FabPort *port, SimTime begin, SimTime end);
 const FabPortCounters *fab_port_counters(const FabPort *port);
 
 #endif

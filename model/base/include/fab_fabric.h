@@ -84,10 +84,6 @@ uint64_t fab_fabric_tlps_alive(const FabFabric *fabric);
  * dropped Unexpected Completions. */
 uint64_t fab_fabric_unsupported(const FabFabric *fabric);
 
-/* TLPs that were lost because links were down, found no space in a receive
- * buffer, or came in poisoned, summed over all ports. */
-uint64_t fab_fabric_lost(const FabFabric *fabric);
-
 /*
  * Sets the time after which every requester gives up a non-posted request whose
  * completions have not all come (PCIe 5.0 s2.8): the CPU and the root for

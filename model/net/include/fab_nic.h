@@ -53,12 +53,12 @@ typedef struct FabNicParams {
 typedef struct FabNicCounters {
     uint64_t rx_packets, tx_packets;
     uint64_t rx_header_bytes, rx_payload_bytes; /* written by DMA */
-    uint64_t rx_linear_bytes; /* of packets that were not split, headers
-                                 included */
-    uint64_t tx_header_bytes, tx_payload_bytes; /* read by DMA */
-    uint64_t rx_descriptors, tx_descriptors;    /* fetched */
-    uint64_t fetches;                           /* reads of descriptors */
-    uint64_t rx_completions, tx_completions;    /* entries written */
+    uint64_t rx_linear_bytes;  /* of packets that were not split, headers
+                                  included */
+    uint64_t tx_payload_bytes; /* read by DMA */
+    uint64_t rx_descriptors, tx_descriptors; /* fetched */
+    uint64_t fetches;                        /* reads of descriptors */
+    uint64_t rx_completions, tx_completions; /* entries written */
     uint64_t interrupts;
     uint64_t doorbells;     /* writes of registers that came in */
     uint64_t no_space;      /* packets dropped: no space on the chip */

@@ -51,7 +51,6 @@ typedef struct FabResource {
     /* The most frequent cause of missing credits: the first resource downstream
      * that does not itself wait for another. NULL: no credits were missing. */
     const struct FabResource *cause;
-    uint32_t cause_share; /* of the time in which credits were missing */
 } FabResource;
 
 /* A place where the mean operation of a flow spends time. Places are sorted by
