@@ -166,7 +166,9 @@ static void add_metric(BenchReport *report, const BenchCase *bench,
     table_set_number(report->csv, row, CSV_RUNS, result->runs);
 }
 
-void bench_report_failure(BenchReport *report, const BenchCase *bench)
+/* A benchmark without figures: a row of the table, and a head line of the CSV.
+ */
+static void report_failure(BenchReport *report, const BenchCase *bench)
 {
     unsigned row = table_add_row(report->table);
 
@@ -177,8 +179,8 @@ void bench_report_failure(BenchReport *report, const BenchCase *bench)
     report->failed++;
 }
 
-void bench_report_result(BenchReport *report, const BenchCase *bench,
-                         const BenchResult *result)
+static void report_result(BenchReport *report, const BenchCase *bench,
+                          const BenchResult *result)
 {
     for (unsigned i = 0; bench->metrics[i].name; i++) {
         add_metric(report, bench, result, i);
@@ -234,10 +236,10 @@ static void run_case(const BenchRun *run, const BenchCase *bench,
         bench_measure(bench, &run->setup, (unsigned)run->runs, &result, &error);
     run->begins("");
     if (ran) {
-        bench_report_result(report, bench, &result);
+        report_result(report, bench, &result);
     } else {
         run->tell(error->message);
-        bench_report_failure(report, bench);
+        report_failure(report, bench);
     }
 }
 
@@ -265,7 +267,7 @@ void bench_run(const BenchRun *run, const GPtrArray *cases, BenchReport *report)
         if (run->require) {
             tell(run, "%s cannot be run, but --require asks for all",
                  bench->name);
-            bench_report_failure(report, bench);
+            report_failure(report, bench);
         }
     }
 }

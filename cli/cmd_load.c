@@ -43,8 +43,8 @@ GPtrArray *cmd_changes(const char *verb, char **sets)
                                                 : NULL;
 }
 
-TopoDescription *cmd_load(const char *verb, const char *file,
-                          const GPtrArray *changes, CmdLoad load)
+static TopoDescription *load_one(const char *verb, const char *file,
+                                 const GPtrArray *changes, CmdLoad load)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
     g_autofree char *path = topo_home_resolve(file);
@@ -84,7 +84,7 @@ GPtrArray *cmd_load_all(const char *verb, char *const *files,
 
     for (; *files; files++) {
         TopoDescription *description =
-            cmd_load(verb, *files, changes, CMD_LOAD_WORKLOAD);
+            load_one(verb, *files, changes, CMD_LOAD_WORKLOAD);
 
         if (!description) {
             return NULL;
@@ -99,7 +99,7 @@ TopoDescription *cmd_load_with(const char *verb, const char *file, char **sets,
 {
     g_autoptr(GPtrArray) changes = cmd_changes(verb, sets);
 
-    return changes ? cmd_load(verb, file, changes, load) : NULL;
+    return changes ? load_one(verb, file, changes, load) : NULL;
 }
 
 TopoDescription *cmd_load_variant(const char *verb, const char *file,
@@ -107,7 +107,7 @@ TopoDescription *cmd_load_variant(const char *verb, const char *file,
 {
     g_autoptr(GPtrArray) changes = cmd_changes(verb, sets);
     g_autoptr(TopoDescription) plain =
-        changes ? cmd_load(verb, file, changes, CMD_LOAD_ANY) : NULL;
+        changes ? load_one(verb, file, changes, CMD_LOAD_ANY) : NULL;
     g_autoptr(GPtrArray) both = NULL;
 
     if (!plain || !variant) {
@@ -119,5 +119,5 @@ TopoDescription *cmd_load_variant(const char *verb, const char *file,
                 variant);
         return NULL;
     }
-    return cmd_load(verb, file, both, CMD_LOAD_ANY);
+    return load_one(verb, file, both, CMD_LOAD_ANY);
 }

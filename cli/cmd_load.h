@@ -29,19 +29,15 @@ typedef enum CmdLoad {
     CMD_LOAD_WORKLOAD, /* must have a workload and columns */
 } CmdLoad;
 
-/* Loads the description in @file with @changes and checks its columns. On
- * errors prints them for @verb and returns NULL. */
-TopoDescription *cmd_load(const char *verb, const char *file,
-                          const GPtrArray *changes, CmdLoad load);
-
 /* Loads each of @files (ended by NULL), which must have a workload and columns.
  * Returns an array of TopoDescription; on errors of the first wrong one prints
  * them for @verb and returns NULL. */
 GPtrArray *cmd_load_all(const char *verb, char *const *files,
                         const GPtrArray *changes);
 
-/* Like cmd_load(), with the changes of the --set options in @sets
- * (nullable). */
+/* Loads the description in @file with the changes of the --set options in @sets
+ * (nullable), and checks its columns. On errors prints them for @verb and
+ * returns NULL. */
 TopoDescription *cmd_load_with(const char *verb, const char *file, char **sets,
                                CmdLoad load);
 

@@ -282,9 +282,8 @@ static bool check_range(const char *option, int value, int most, GError **error)
     if (value >= 1 && value <= most) {
         return true;
     }
-    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                "%s %d: it is 1 to %d", option, value, most);
-    return false;
+    return topo_refuse_option(error, "%s %d: it is 1 to %d", option, value,
+                              most);
 }
 
 bool exp_fit_check(const ExpFitOptions *options, GError **error)

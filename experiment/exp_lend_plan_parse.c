@@ -28,17 +28,15 @@ static bool parse_bars(const char *text, FabPlanTarget *target, GError **error)
 
     if (count && (!topo_units_parse(TOPO_UNIT_NONE, count, &number, NULL) ||
                   number < 1 || number > 65536)) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--bars: \"%s\" is not a number of devices; write for "
-                    "example 2x64MiB,32GiB",
-                    count);
-        return false;
+        return topo_refuse_option(
+            error,
+            "--bars: \"%s\" is not a number of devices; write for "
+            "example 2x64MiB,32GiB",
+            count);
     }
     target->count = number;
     if (g_strv_length(sizes) < 1 || g_strv_length(sizes) > FAB_BARS) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--bars: a device has 1 to 6 BARs");
-        return false;
+        return topo_refuse_option(error, "--bars: a device has 1 to 6 BARs");
     }
     for (unsigned i = 0; sizes[i]; i++) {
         if (!parse_bytes("--bars", sizes[i], &target->bar_bytes[i], error)) {
@@ -77,10 +75,9 @@ static bool parse_windows(const ExpLendPlanWords *words, ExpLendPlan *plan,
     }
     if (words->iommu_off) {
         if (!ram || words->dma || words->devices) {
-            g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                        "--iommu-off takes --ram, and neither --dma nor "
-                        "--devices: windows cover the RAM of each borrower");
-            return false;
+            return topo_refuse_option(
+                error, "--iommu-off takes --ram, and neither --dma nor "
+                       "--devices: windows cover the RAM of each borrower");
         }
         for (int i = 0; i < words->borrowers; i++) {
             add_window(plan, words, 0, ram, i);
@@ -92,10 +89,9 @@ static bool parse_windows(const ExpLendPlanWords *words, ExpLendPlan *plan,
             return false;
         }
         if (!bytes) {
-            g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                        "--dma: a window has at least 1B; --devices "
-                        "counts those of automatic size");
-            return false;
+            return topo_refuse_option(
+                error, "--dma: a window has at least 1B; --devices "
+                       "counts those of automatic size");
         }
         add_window(plan, words, bytes, ram, 0);
     }
@@ -109,9 +105,8 @@ static bool check_count(const char *option, int value, int least,
                         GError **error)
 {
     if (value < least || value > 65536) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "%s is from %d to 65536", option, least);
-        return false;
+        return topo_refuse_option(error, "%s is from %d to 65536", option,
+                                  least);
     }
     return true;
 }
@@ -122,10 +117,9 @@ static bool parse(ExpLendPlan *plan, const ExpLendPlanWords *words,
     FabPlanParams *params = &plan->params;
 
     if (!words->window) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "name a scenario, or give the size of a window with "
-                    "--window");
-        return false;
+        return topo_refuse_option(
+            error, "name a scenario, or give the size of a window with "
+                   "--window");
     }
     if (!check_count("--entries", words->entries, 1, error) ||
         !check_count("--reserved", words->reserved, 0, error) ||

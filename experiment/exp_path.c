@@ -490,12 +490,6 @@ static bool parse_target(const TopoDescription *description, const char *text,
     return !text || topo_find_target(description, text, ret_target, error);
 }
 
-static bool refuse(const char *text, GError **error)
-{
-    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, text);
-    return false;
-}
-
 bool exp_path_request_parse(const TopoDescription *description,
                             const ExpPathWords *words,
                             ExpPathRequest *ret_request, GError **error)
@@ -508,10 +502,11 @@ bool exp_path_request_parse(const TopoDescription *description,
         return false;
     }
     if (size < 1 || size > 4096) {
-        return refuse("--size is from 1B to 4096B", error);
+        return topo_refuse_option(error, "--size is from 1B to 4096B");
     }
     if (words->via && words->is_read) {
-        return refuse("--via writes, then reads: leave --read out", error);
+        return topo_refuse_option(error,
+                                  "--via writes, then reads: leave --read out");
     }
     request.size_bytes = (uint32_t)size;
     if (!parse_target(description, words->from, &request.from, error) ||
@@ -520,7 +515,7 @@ bool exp_path_request_parse(const TopoDescription *description,
         return false;
     }
     if (words->via && request.via.kind != TOPO_TARGET_RAM) {
-        return refuse("--via takes HOST.ram", error);
+        return topo_refuse_option(error, "--via takes HOST.ram");
     }
     *ret_request = request;
     return true;

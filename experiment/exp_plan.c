@@ -400,7 +400,7 @@ static void add_gaps(Plan *plan, const ExpPlanOptions *options, Table *table)
 /* Tells the different notes of a point, and takes the trace and the explanation
  * of its first run. */
 static void collect_options(Plan *plan, const ExpPlanOptions *options,
-                          unsigned point)
+                            unsigned point)
 {
     ExpPoint **runs = plan->results + point * plan->seeds;
     ExpPoint *first = runs[0];

@@ -12,12 +12,6 @@
 #define THREADS_MOST 1024
 #define TRACE_MOST   1000000 /* most records of one point */
 
-static bool refuse(const char *text, GError **error)
-{
-    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, text);
-    return false;
-}
-
 /* Returns DIR/NAME, with a suffix if the results are only a part. */
 static char *make_prefix(const TopoDescription *description,
                          const ExpRunOptions *options)
@@ -268,8 +262,8 @@ static bool parse_shard(const char *text, ExpPlanOptions *plan, GError **error)
         !g_ascii_string_to_unsigned(parts[1], 10, 1, TOPO_PLAN_MAX, &count,
                                     NULL) ||
         !g_ascii_string_to_unsigned(parts[0], 10, 1, count, &number, NULL)) {
-        return refuse("--shard takes I/N, such as 2/5, with I from 1 to N",
-                      error);
+        return topo_refuse_option(
+            error, "--shard takes I/N, such as 2/5, with I from 1 to N");
     }
     plan->shard = (unsigned)number - 1;
     plan->n_shards = (unsigned)count;
@@ -306,20 +300,20 @@ bool exp_run_parse(const ExpRunWords *words, ExpRunOptions *ret_options,
         .keep_going = words->keep_going,
         .resume = words->resume};
     if (words->threads < 1 || words->threads > THREADS_MOST) {
-        return refuse("-j takes a number from 1 to " G_STRINGIFY(THREADS_MOST),
-                      error);
+        return topo_refuse_option(
+            error, "-j takes a number from 1 to " G_STRINGIFY(THREADS_MOST));
     }
     if (words->trace_records < 0 || words->trace_records > TRACE_MOST) {
-        return refuse("--trace takes a number up to " G_STRINGIFY(TRACE_MOST),
-                      error);
+        return topo_refuse_option(
+            error, "--trace takes a number up to " G_STRINGIFY(TRACE_MOST));
     }
     if (words->shard && !parse_shard(words->shard, &ret_options->plan, error)) {
         return false;
     }
     if ((words->resume || words->shard) && wants_more(ret_options)) {
-        return refuse("--explain, --latencies and --trace need all points in "
-                      "one run; leave out --resume and --shard",
-                      error);
+        return topo_refuse_option(
+            error, "--explain, --latencies and --trace need all points in "
+                   "one run; leave out --resume and --shard");
     }
     return parse_limits(words->limits, limits, error);
 }

@@ -384,18 +384,12 @@ static bool add_all(Timeline *self, GError **error)
 bool exp_timeline_check(const ExpTimelineFile *options, char *const *traces,
                         GError **error)
 {
-    const char *text = NULL;
-
     if (!options->path && (options->model || options->ftraces)) {
-        text = "--model and --ftrace need --timeline";
-    } else if (options->path && traces[1]) {
-        text = "--timeline takes one FILE";
+        return topo_refuse_option(error,
+                                  "--model and --ftrace need --timeline");
     }
-    if (text) {
-        g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                            text);
-    }
-    return !text;
+    return !options->path || !traces[1] ||
+           topo_refuse_option(error, "--timeline takes one FILE");
 }
 
 bool exp_timeline_write(const ExpTimelineFile *options, GError **error)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_trace_words.h"
 
+#include "topo_error.h"
 #include "topo_units.h"
 
 /* Parses a time into whole nanoseconds, rounded down. */
@@ -44,17 +45,15 @@ bool exp_trace_create(char *const *paths, const ExpTraceFile *file,
     int64_t snaplen = 0;
 
     if (g_strv_length(names) != TRC_ENDS || !paths[0] || paths[1]) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--create takes one FILE, and --names two names");
-        return false;
+        return topo_refuse_option(
+            error, "--create takes one FILE, and --names two names");
     }
     if (file->snaplen &&
         (!topo_units_parse(TOPO_UNIT_BYTES, file->snaplen, &snaplen, NULL) ||
          snaplen < TRC_SNAPLEN_MIN || snaplen > UINT32_MAX)) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--snaplen %s: give a size from %dB on, below 4GiB",
-                    file->snaplen, TRC_SNAPLEN_MIN);
-        return false;
+        return topo_refuse_option(
+            error, "--snaplen %s: give a size from %dB on, below 4GiB",
+            file->snaplen, TRC_SNAPLEN_MIN);
     }
     return trc_file_create(paths[0], (const char *const *)names,
                            (uint32_t)snaplen, error);

@@ -51,22 +51,6 @@ static void session_clear(Session *session)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Session, session_clear)
 
-static bool refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-
-/* An option is wrong. Returns false. */
-static bool refuse(GError **error, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    if (error) {
-        *error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                                    format, args);
-    }
-    va_end(args);
-    return false;
-}
-
 /* Tells and frees @error. Returns the exit status for it. */
 static int fail(const Session *session, GError *error)
 {
@@ -86,8 +70,9 @@ static bool check_range(const char *name, int64_t value, int64_t least,
     if (value >= least && value <= most) {
         return true;
     }
-    return refuse(error, "%s is %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
-                  name, least, most);
+    return topo_refuse_option(error,
+                              "%s is %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
+                              name, least, most);
 }
 
 static bool check_options(const XplOptions *options, XplExplore *explore,
@@ -97,16 +82,17 @@ static bool check_options(const XplOptions *options, XplExplore *explore,
     int64_t ps;
 
     if (!options->script) {
-        return refuse(error, "--script is missing: the program that uses the "
-                             "cluster and checks what must hold");
+        return topo_refuse_option(
+            error, "--script is missing: the program that uses the "
+                   "cluster and checks what must hold");
     }
     if (options->schedule && options->resume) {
-        return refuse(error,
-                      "--schedule runs one schedule, and --resume goes on "
-                      "with many; leave one out");
+        return topo_refuse_option(
+            error, "--schedule runs one schedule, and --resume goes on "
+                   "with many; leave one out");
     }
     if (!topo_units_parse(TOPO_UNIT_TIME, options->limit, &ps, &bad)) {
-        return refuse(error, "--limit: %s", bad->message);
+        return topo_refuse_option(error, "--limit: %s", bad->message);
     }
     explore->limit_ns = ps / PS_PER_NS;
     explore->limit = options->limit;
@@ -133,7 +119,7 @@ static bool parse_allowed(char *const *patterns, XplExplore *explore,
         GRegex *regex = g_regex_new(*patterns, G_REGEX_RAW, 0, &bad);
 
         if (!regex) {
-            return refuse(error, "--allow: %s", bad->message);
+            return topo_refuse_option(error, "--allow: %s", bad->message);
         }
         g_ptr_array_add(explore->allowed, regex);
     }
@@ -153,7 +139,7 @@ static bool parse_only(const char *text, Session *session, GError **error)
         guint64 seed;
 
         if (!g_ascii_string_to_unsigned(word, 10, 0, SEEDS_MOST, &seed, NULL)) {
-            return refuse(
+            return topo_refuse_option(
                 error,
                 "--only: '%s' is no seed; write numbers of 0 to %d with "
                 "commas between them, such as 5,17",
@@ -176,18 +162,19 @@ static bool parse_times(const char *text, XplHead *head, GError **error)
         return true;
     }
     if (g_strv_length(words) != 2) {
-        return refuse(error,
-                      "--times: '%s' is no BEGIN,END; write two times, such as "
-                      "1.5s,3s",
-                      text);
+        return topo_refuse_option(
+            error,
+            "--times: '%s' is no BEGIN,END; write two times, such as "
+            "1.5s,3s",
+            text);
     }
     for (unsigned i = 0; i < 2; i++) {
         if (!topo_units_parse(TOPO_UNIT_TIME, words[i], &ps[i], &bad)) {
-            return refuse(error, "--times: %s", bad->message);
+            return topo_refuse_option(error, "--times: %s", bad->message);
         }
     }
     if (ps[0] < PS_PER_NS || ps[0] >= ps[1]) {
-        return refuse(
+        return topo_refuse_option(
             error, "--times: %s; write a time above 0, and a later one", text);
     }
     head->begin_ns = ps[0] / PS_PER_NS;
@@ -206,10 +193,11 @@ static bool find_script(Session *session, GError **error)
     session->script = realpath(found, NULL);
     if (!session->script || access(session->script, X_OK) != 0 ||
         !g_file_test(session->script, G_FILE_TEST_IS_REGULAR)) {
-        return refuse(error,
-                      "--script: %s is no program that can be run; name one, "
-                      "and make it executable",
-                      word);
+        return topo_refuse_option(
+            error,
+            "--script: %s is no program that can be run; name one, "
+            "and make it executable",
+            word);
     }
     return true;
 }

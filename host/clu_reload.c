@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "clu_files.h"
+#include "topo_error.h"
 
 /* Stores its input as the module $1. The guest's /etc/reload does the rest. */
 static const char put_script[] =
@@ -32,9 +33,8 @@ bool clu_reload_check(char *const *modules, GError **error)
 {
     for (; *modules; modules++) {
         if (is_file(*modules) && !g_str_has_suffix(*modules, ".ko")) {
-            g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                        "%s is no module: its name must end in .ko", *modules);
-            return false;
+            return topo_refuse_option(
+                error, "%s is no module: its name must end in .ko", *modules);
         }
     }
     return true;

@@ -5,32 +5,27 @@
 
 #define SECONDS_MAX 86400
 
-static bool refuse(const char *text, GError **error)
-{
-    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, text);
-    return false;
-}
-
 /* Checks the words that only one kind of cluster takes. */
 static bool check_kind(const ImgUpWords *words, GError **error)
 {
     if (words->is_timed) {
         return words->silence_s == 0 ||
-               refuse("--silence does not go with --timed: a question would "
-                      "reach a machine at any virtual time",
-                      error);
+               topo_refuse_option(
+                   error,
+                   "--silence does not go with --timed: a question would "
+                   "reach a machine at any virtual time");
     }
     if (words->log || words->steps) {
-        return refuse(words->log ? "--log needs --timed: machines in real time "
-                                   "do not repeat"
-                                 : "--steps needs --timed: machines in real "
-                                   "time do not repeat",
-                      error);
+        return topo_refuse_option(
+            error, words->log ? "--log needs --timed: machines in real time "
+                                "do not repeat"
+                              : "--steps needs --timed: machines in real "
+                                "time do not repeat");
     }
     return (!words->slice && words->spins == -1) ||
-           refuse("--slice and --spins need --timed: they are the pace of "
-                  "virtual time",
-                  error);
+           topo_refuse_option(
+               error, "--slice and --spins need --timed: they are the pace of "
+                      "virtual time");
 }
 
 static char *absolute(const char *path)
@@ -53,9 +48,9 @@ bool img_up_parse(const ImgUpWords *words, ImgUp *ret_up, GError **error)
     }
     if (timeout_s < 1 || timeout_s > SECONDS_MAX || silence_s < 1 ||
         silence_s > SECONDS_MAX) {
-        return refuse("--timeout and --silence are 1 to " G_STRINGIFY(
-                          SECONDS_MAX) " seconds",
-                      error);
+        return topo_refuse_option(
+            error, "--timeout and --silence are 1 to " G_STRINGIFY(
+                       SECONDS_MAX) " seconds");
     }
     ret_up->timed.log = ret_up->log;
     ret_up->timed.steps = ret_up->steps;

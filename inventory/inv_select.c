@@ -294,44 +294,6 @@ char *inv_shared_cards(const GPtrArray *selections)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-static bool is_candidate(const InvDevice *device, const TopoRequest *request)
-{
-    if (!request) {
-        return device->type == INV_TYPE_INFINIBAND ||
-               device->type == INV_TYPE_NETWORK;
-    }
-    return strcmp(device->name, request->device) == 0 &&
-           (!request->vendor ||
-            g_strcmp0(device->vendor, request->vendor) == 0) &&
-           (!request->fabric ||
-            g_strcmp0(device->fabric, request->fabric) == 0);
-}
-
-GPtrArray *inv_candidates(const TopoDescription *description,
-                          const Inventory *inventory, const TopoDevice *near,
-                          const TopoRequest *request)
-{
-    GPtrArray *candidates = g_ptr_array_new();
-
-    for (unsigned i = 0; i < inventory->hosts->len; i++) {
-        const InvHost *host = inventory->hosts->pdata[i];
-
-        for (unsigned j = 0; j < host->devices->len; j++) {
-            const InvDevice *device = host->devices->pdata[j];
-            g_auto(GStrv) words = g_strsplit(device->path, ":", 2);
-            g_autofree char *path =
-                g_strconcat(host->name, ".", words[0], NULL);
-            TopoDevice *described = topo_find_device(description, path);
-
-            if (described != near && is_candidate(device, request) &&
-                !g_ptr_array_find(candidates, described, NULL)) {
-                g_ptr_array_add(candidates, described);
-            }
-        }
-    }
-    return candidates;
-}
-
 GPtrArray *inv_select_all(const Inventory *inventory, const GPtrArray *requests,
                           TopoErrors *errors)
 {

@@ -12,24 +12,12 @@
 #define FONT_LEAST  4 /* points */
 #define FONT_MOST   40
 
-G_GNUC_PRINTF(2, 3)
-static bool refuse(GError **error, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    g_propagate_error(error, g_error_new_valist(G_OPTION_ERROR,
-                                                G_OPTION_ERROR_BAD_VALUE,
-                                                format, args));
-    va_end(args);
-    return false;
-}
-
 static bool parse_range(char axis, const char *text, RepRange *range,
                         GError **error)
 {
     return !text || topo_units_parse_range(text, &range->least, &range->most) ||
-           refuse(error, "--%c-range takes LEAST:MOST, such as 0:64", axis);
+           topo_refuse_option(
+               error, "--%c-range takes LEAST:MOST, such as 0:64", axis);
 }
 
 bool rep_redraw_parse(RepRedraw *redraw, GError **error)
@@ -38,20 +26,21 @@ bool rep_redraw_parse(RepRedraw *redraw, GError **error)
     const char *prefix = redraw->prefix;
 
     if (width != 0 && !(width >= WIDTH_LEAST && width <= WIDTH_MOST)) {
-        return refuse(error, "--width takes %d to %d millimetres", WIDTH_LEAST,
-                      WIDTH_MOST);
+        return topo_refuse_option(error, "--width takes %d to %d millimetres",
+                                  WIDTH_LEAST, WIDTH_MOST);
     }
     if (font != 0 && !(font >= FONT_LEAST && font <= FONT_MOST)) {
-        return refuse(error, "--font-size takes %d to %d points", FONT_LEAST,
-                      FONT_MOST);
+        return topo_refuse_option(error, "--font-size takes %d to %d points",
+                                  FONT_LEAST, FONT_MOST);
     }
     if (!parse_range('x', redraw->x_range, &redraw->look.x_range, error) ||
         !parse_range('y', redraw->y_range, &redraw->look.y_range, error)) {
         return false;
     }
     return !prefix || (*prefix && !g_str_has_suffix(prefix, "/")) ||
-           refuse(error, "--output takes the beginning of a file's name, such "
-                         "as figures/fig12");
+           topo_refuse_option(
+               error, "--output takes the beginning of a file's name, such "
+                      "as figures/fig12");
 }
 
 /* Reads what is drawn. NULL and @error if a file is wrong. */

@@ -162,16 +162,15 @@ bool clu_timed_pace_parse(const char *slice, int spins, int64_t *ret_slice_ns,
 
     if (slice && (!topo_units_parse(TOPO_UNIT_TIME, slice, &ps, NULL) ||
                   ps < PS_PER_NS || ps % PS_PER_NS != 0)) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--slice is a whole number of ns, such as 350ns, and not "
-                    "'%s'",
-                    slice);
-        return false;
+        return topo_refuse_option(
+            error,
+            "--slice is a whole number of ns, such as 350ns, and not "
+            "'%s'",
+            slice);
     }
     if (spins < -1 || spins > TIMED_BOARD_SPINS) {
-        g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                    "--spins is 0 to %d", TIMED_BOARD_SPINS);
-        return false;
+        return topo_refuse_option(error, "--spins is 0 to %d",
+                                  TIMED_BOARD_SPINS);
     }
     *ret_slice_ns = ps / PS_PER_NS;
     return true;

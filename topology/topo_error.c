@@ -31,6 +31,19 @@ bool topo_refuse(GError **error, const char *format, ...)
     return false;
 }
 
+bool topo_refuse_option(GError **error, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    if (error) {
+        *error = g_error_new_valist(G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
+                                    format, args);
+    }
+    va_end(args);
+    return false;
+}
+
 static void entry_free(void *data)
 {
     Entry *entry = data;

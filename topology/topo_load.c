@@ -576,8 +576,7 @@ const TopoHost *topo_choose_host(const TopoDescription *description,
         return NULL;
     }
     hint = topo_suggest("?", names);
-    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                "one host is exported; add --host%s", hint);
+    topo_refuse_option(error, "one host is exported; add --host%s", hint);
     return NULL;
 }
 

@@ -13,8 +13,10 @@ static const char *const hardware_keys[] = {
     "slot", "device_slot", "address", "pci_address",   "path",
 };
 
-void topo_request_free(TopoRequest *request)
+static void request_destroy(void *data)
 {
+    TopoRequest *request = data;
+
     if (request) {
         g_free(request->device);
         g_free(request->vendor);
@@ -23,11 +25,7 @@ void topo_request_free(TopoRequest *request)
         g_free(request);
     }
 }
-
-static void request_destroy(void *request)
-{
-    topo_request_free(request);
-}
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoRequest, request_destroy)
 
 /* Returns false, after reporting it, if @node selects by a number of one piece
  * of hardware. */
@@ -113,7 +111,7 @@ static void blank_comments(char *text)
     }
 }
 
-GPtrArray *topo_requests_load(const char *path, TopoErrors *errors)
+static GPtrArray *load_file(const char *path, TopoErrors *errors)
 {
     g_autoptr(GPtrArray) requests =
         g_ptr_array_new_with_free_func(request_destroy);
@@ -151,22 +149,17 @@ GPtrArray *topo_requests_load(const char *path, TopoErrors *errors)
                                               : g_steal_pointer(&requests);
 }
 
-static bool refuse(const char *text, GError **error)
-{
-    g_set_error_literal(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE, text);
-    return false;
-}
-
 bool topo_request_words_check(const TopoRequestWords *words, GError **error)
 {
     bool has_parts = words->device || words->vendor || words->fabric ||
                      words->instance != 0 || words->virtual_function != -1;
 
     if (words->file ? has_parts : !words->device) {
-        return refuse("give --device, or --request alone", error);
+        return topo_refuse_option(error, "give --device, or --request alone");
     }
     if (words->instance < 0 || words->virtual_function < -1) {
-        return refuse("--instance and --virtual-function count from 0", error);
+        return topo_refuse_option(
+            error, "--instance and --virtual-function count from 0");
     }
     return true;
 }
@@ -178,7 +171,7 @@ GPtrArray *topo_requests_of_words(const TopoRequestWords *words,
     GPtrArray *requests;
 
     if (words->file) {
-        return topo_requests_load(words->file, errors);
+        return load_file(words->file, errors);
     }
     requests = g_ptr_array_new_with_free_func(request_destroy);
     request = g_new(TopoRequest, 1);

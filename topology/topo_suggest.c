@@ -113,6 +113,5 @@ void topo_no_such_host(const char *name, const GPtrArray *hosts, GError **error)
 {
     g_autofree char *hint = topo_suggest(name, hosts);
 
-    g_set_error(error, G_OPTION_ERROR, G_OPTION_ERROR_BAD_VALUE,
-                "there is no host '%s'%s", name, hint);
+    topo_refuse_option(error, "there is no host '%s'%s", name, hint);
 }

@@ -26,12 +26,6 @@ void bench_report_init(BenchReport *report);
 void bench_report_done(BenchReport *report);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(BenchReport, bench_report_done)
 
-void bench_report_result(BenchReport *report, const BenchCase *bench,
-                         const BenchResult *result);
-/* A benchmark without figures: a row of the table, and a head line of the CSV.
- */
-void bench_report_failure(BenchReport *report, const BenchCase *bench);
-
 /* A run of benchmarks. */
 typedef struct BenchRun {
     BenchSetup setup;

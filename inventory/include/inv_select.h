@@ -45,12 +45,4 @@ char *inv_shared_cards(const GPtrArray *selections);
 /* Appends a table of @selections (of InvSelection). */
 void inv_selections_append(GString *text, const GPtrArray *selections);
 
-/* Returns the devices (TopoDevice) of @description, whose hosts @inventory has,
- * but for @near: those of the name, vendor and fabric of @request, or, without
- * it, all network ports. Ports of one card are one function in the model, and
- * one candidate. */
-GPtrArray *inv_candidates(const TopoDescription *description,
-                          const Inventory *inventory, const TopoDevice *near,
-                          const TopoRequest *request);
-
 #endif

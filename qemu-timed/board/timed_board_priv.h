@@ -87,8 +87,8 @@ typedef struct {
     uint32_t round;
     uint32_t has_model;
     uint32_t wakeups; /* of others who want to speak to the model */
-    uint32_t stops;  /* a futex: how often a machine has come to stand */
-    uint32_t lock;   /* the number of the process that holds it, see below */
+    uint32_t stops;   /* a futex: how often a machine has come to stand */
+    uint32_t lock;    /* the number of the process that holds it, see below */
     Machine
         machine[TIMED_BOARD_MACHINES + 1]; /* the last one used: the model */
     Channel channel[2 * TIMED_BOARD_LINKS];

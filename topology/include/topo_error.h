@@ -73,4 +73,9 @@ GQuark topo_error_quark(void);
 /* Sets @error (nullable) to TOPO_ERROR_SYNTAX with this text. Returns false. */
 bool topo_refuse(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
+/* The same with G_OPTION_ERROR: an option of a command line has a wrong value.
+ */
+bool topo_refuse_option(GError **error, const char *format, ...)
+    G_GNUC_PRINTF(2, 3);
+
 #endif

@@ -29,16 +29,6 @@ typedef struct TopoRequest {
     char *partition; /* NULL: none */
 } TopoRequest;
 
-/* Frees @request (nullable). */
-void topo_request_free(TopoRequest *request);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoRequest, topo_request_free)
-
-/* Loads the file @path: a map with the list `ib_interfaces`, in YAML or in
- * JSON. Comments as in C++ ("//") are accepted at the end of a line or alone in
- * one, since examples of such files have them. Returns an array of TopoRequest,
- * to be freed with g_ptr_array_unref(); NULL after adding to @errors. */
-GPtrArray *topo_requests_load(const char *path, TopoErrors *errors);
-
 /* One request in the words of a command line, or the file of several. */
 typedef struct TopoRequestWords {
     char *file; /* NULL: the request is in the others */
@@ -50,8 +40,11 @@ typedef struct TopoRequestWords {
 /* False and G_OPTION_ERROR unless @words are a file or a request. */
 bool topo_request_words_check(const TopoRequestWords *words, GError **error);
 
-/* Returns the requests of @words, as topo_requests_load() does. The places of
- * those on the command line are the options --device and so on. */
+/* Returns the requests of @words, an array of TopoRequest, to be freed; NULL
+ * after adding to @errors. A file has a map with the list `ib_interfaces`, in
+ * YAML or in JSON; comments as in C++ ("//") are accepted at the end of a line
+ * or alone in one, since examples of such files have them. The places of a
+ * request on the command line are the options --device and so on. */
 GPtrArray *topo_requests_of_words(const TopoRequestWords *words,
                                   TopoErrors *errors);
 
