@@ -7,6 +7,7 @@
 #include "hw/i386/x86-iommu.h"
 #include "farside_completer.h"
 #include "farside_fetch.h"
+#include "farside_ntb.h"
 #include "farside_origin.h"
 #include "farside_qemu.h"
 #include "farside_requester.h"
@@ -42,8 +43,8 @@ typedef struct {
 struct FarsideCompleter {
     PCIDevice *pci;
     FarsidePeer *peer;
-    FarsideCtrl *ctrl;
-    FarsideRegs *regs;
+    FarsideReach *reach;
+    FarsideChip *chip;
     uint64_t unsupported; /* see farside_completer_unsupported() */
     GQueue deferred; /* of Deferred */
     size_t deferred_bytes;
@@ -114,7 +115,7 @@ static MemoryRegion *harmless_region(FarsideCompleter *s, uint64_t address,
     }
     /* No read of an NTB device's registers has an effect. */
     return farside_windows_forward(mr) ||
-                   (!is_write && mr->ops == &farside_regs_ops) ||
+                   (!is_write && farside_ntb_has_registers(mr)) ||
                    !g_strcmp0(memory_region_name(mr), "nvme-cmb")
                ? mr
                : NULL;
@@ -212,7 +213,7 @@ static void serve_write(FarsideCompleter *s, const struct farside_wire_write *m)
         qemu_log_mask(LOG_GUEST_ERROR,
                       "%s: the peer wrote to 0x%" PRIx64
                       ", where there is no memory and no device\n",
-                      TYPE_FARSIDE_NTB, m->address);
+                      object_get_typename(OBJECT(s->pci)), m->address);
     }
 }
 
@@ -245,10 +246,11 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
         farside_requester_set_hops(hops);
         break;
     case FARSIDE_WIRE_DOORBELL:
-        farside_regs_ring(s->regs, doorbell->bits);
+        s->chip->class->ring(s->chip, doorbell->bits);
         break;
     case FARSIDE_WIRE_MESSAGE:
-        farside_regs_message(s->regs, message->index, message->value);
+        s->chip->class->message(s->chip, message->index,
+                                message->value);
         break;
     }
     current_cpu = cpu;
@@ -324,7 +326,7 @@ static bool has_to_wait(FarsideCompleter *s, unsigned type, const void *body)
     return is_held_up(s, type, body);
 }
 
-static bool request_is_sane(const FarsideLinkMessage *m)
+static bool request_is_sane(FarsideCompleter *s, const FarsideLinkMessage *m)
 {
     const struct farside_wire_read *read = m->body;
     const struct farside_wire_write *write = m->body;
@@ -336,7 +338,7 @@ static bool request_is_sane(const FarsideLinkMessage *m)
     case FARSIDE_WIRE_WRITE:
         return write->length == m->size - sizeof(*write);
     case FARSIDE_WIRE_MESSAGE:
-        return message->index < SWITCHTEC_MSGS;
+        return message->index < s->chip->class->messages;
     default:
         return true;
     }
@@ -355,7 +357,8 @@ static void refuse(FarsideCompleter *s, unsigned type, const void *body)
                   "%s: the peer's %s of %u bytes at 0x%" PRIx64 " after %u "
                   "links: no window of the peer leads there, or the request "
                   "has crossed too many links\n",
-                  TYPE_FARSIDE_NTB, is_read ? "read" : "write",
+                  object_get_typename(OBJECT(s->pci)),
+                  is_read ? "read" : "write",
                   is_read ? read->length : write->length,
                   is_read ? read->address : write->address,
                   is_read ? read->hops : write->hops);
@@ -376,12 +379,10 @@ static bool is_supported(FarsideCompleter *s, unsigned type, const void *body)
         /* A read of 0 bytes reads nothing, so it needs no window. */
         return read->length == 0 ||
                (read->hops < FARSIDE_WIRE_HOPS &&
-                farside_ctrl_peer_reaches(s->ctrl, read->address,
-                                          read->length));
+                farside_reach_holds(s->reach, read->address, read->length));
     case FARSIDE_WIRE_WRITE:
         return write->hops < FARSIDE_WIRE_HOPS &&
-               farside_ctrl_peer_reaches(s->ctrl, write->address,
-                                         write->length);
+               farside_reach_holds(s->reach, write->address, write->length);
     default:
         return true;
     }
@@ -408,7 +409,7 @@ bool farside_completer_on_request(FarsideCompleter *s,
 {
     Deferred *d;
 
-    if (!request_is_sane(m)) {
+    if (!request_is_sane(s, m)) {
         return false;
     }
     if (!crosses(s, m->type)) {
@@ -515,15 +516,15 @@ uint64_t farside_completer_unsupported(const FarsideCompleter *s)
     return s->unsupported;
 }
 
-FarsideCompleter *farside_completer_new(PCIDevice *pci, FarsidePeer *peer,
-                                        FarsideCtrl *ctrl, FarsideRegs *regs)
+FarsideCompleter *farside_completer_new(PCIDevice *pci,
+                                        const FarsideParts *parts)
 {
     FarsideCompleter *s = g_new0(FarsideCompleter, 1);
 
     s->pci = pci;
-    s->peer = peer;
-    s->ctrl = ctrl;
-    s->regs = regs;
+    s->peer = parts->peer;
+    s->reach = parts->reach;
+    s->chip = parts->chip;
     g_queue_init(&s->deferred);
     /*
      * This context runs only in the main loop. Bottom halves of the default

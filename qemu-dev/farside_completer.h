@@ -19,15 +19,13 @@
 #ifndef FARSIDE_COMPLETER_H
 #define FARSIDE_COMPLETER_H
 
-#include "farside_ctrl.h"
-#include "farside_peer.h"
-#include "farside_regs.h"
+#include "farside_parts.h"
 
 typedef struct FarsideCompleter FarsideCompleter;
 
 /* The parameters are borrowed. */
-FarsideCompleter *farside_completer_new(PCIDevice *pci, FarsidePeer *peer,
-                                        FarsideCtrl *ctrl, FarsideRegs *regs);
+FarsideCompleter *farside_completer_new(PCIDevice *pci,
+                                        const FarsideParts *parts);
 void farside_completer_free(FarsideCompleter *s);
 
 /*

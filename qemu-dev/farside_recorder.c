@@ -2,6 +2,7 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/notify.h"
+#include "farside_ntb.h"
 #include "farside_qemu.h"
 #include "farside_recorder.h"
 #include "farside_trace_file.h"
@@ -9,16 +10,10 @@
 
 /* The longest wait for the lock of a trace */
 #define WAIT_MS 1000
-/* The longest body of a message that has no TLP: a control block. */
-#define BODY_MAX                                                               \
-    (FARSIDE_TRACE_BLOCK_HEAD +                                                \
-     FARSIDE_TRACE_BLOCK_BARS * FARSIDE_TRACE_BLOCK_BAR +                      \
-     8 * SWITCHTEC_MAX_LUT + 4 * FARSIDE_NTB_REQ_IDS)
-
 typedef struct {
     struct farside_trace_head head;
     uint8_t *at; /* end of the contents of bytes */
-    uint8_t bytes[sizeof(struct farside_trace_head) + BODY_MAX];
+    uint8_t bytes[sizeof(struct farside_trace_head) + FARSIDE_RECORD_MAX];
 } Record;
 
 struct FarsideRecorder {
@@ -141,29 +136,6 @@ void farside_recorder_completion(FarsideRecorder *s,
 
 /* Messages that have no TLP */
 
-static void put_block(FarsideRecorder *s, Record *r,
-                      const struct farside_wire_ctrl *m)
-{
-    unsigned i;
-
-    r->at = farside_trace_put32(r->at, m->lock_id);
-    r->at = farside_trace_put16(r->at, s->config->lut_entries);
-    r->at = farside_trace_put16(r->at, FARSIDE_NTB_REQ_IDS);
-    for (i = 0; i < FARSIDE_TRACE_BLOCK_BARS; i++) {
-        r->at = farside_trace_put32(r->at, m->bar[i].ctl);
-        r->at = farside_trace_put32(r->at, m->bar[i].win_size);
-        r->at = farside_trace_put64(r->at, m->bar[i].xlate);
-        r->at = farside_trace_put32(r->at, m->bar[i].ext_win_size);
-        r->at = farside_trace_put32(r->at, 0);
-    }
-    for (i = 0; i < s->config->lut_entries; i++) {
-        r->at = farside_trace_put64(r->at, m->lut[i]);
-    }
-    for (i = 0; i < FARSIDE_NTB_REQ_IDS; i++) {
-        r->at = farside_trace_put32(r->at, m->req_id[i]);
-    }
-}
-
 static void put_ram(Record *r, const struct farside_wire_ram *m)
 {
     unsigned i;
@@ -216,21 +188,16 @@ void farside_recorder_message(FarsideRecorder *s, unsigned type,
     case FARSIDE_WIRE_DOORBELL:
         r.at = farside_trace_put64(r.at, doorbell->bits);
         break;
-    case FARSIDE_WIRE_LOCKED:
-    case FARSIDE_WIRE_CONFIG:
-        put_block(s, &r, body);
-        break;
     case FARSIDE_WIRE_MESSAGE:
         put_words(&r, body, 2);
         break;
-    case FARSIDE_WIRE_CONFIGURED:
-        put_words(&r, body, 4);
-        break;
     case FARSIDE_WIRE_LINK:
-    case FARSIDE_WIRE_LOCK:
-    case FARSIDE_WIRE_RELEASE:
         put_words(&r, body, 1);
         break;
+    case FARSIDE_WIRE_RESET:
+        break;
+    default:
+        r.at = farside_ntb_chip(s->pci)->record(s->pci, type, body, r.at);
     }
     record_add(s, &r, 0, NULL, 0);
 }

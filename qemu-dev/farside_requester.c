@@ -97,7 +97,7 @@ static bool may_cross(FarsideRequester *s, uint64_t address)
                   "%s: a request for 0x%" PRIx64
                   " on the peer's bus has crossed %u links: windows lead in a "
                   "circle\n",
-                  TYPE_FARSIDE_NTB, address, hops);
+                  object_get_typename(OBJECT(s->pci)), address, hops);
     return false;
 }
 
@@ -164,7 +164,7 @@ static void end_reads(FarsideRequester *s, uint64_t address, Read *reads,
             qemu_log_mask(LOG_UNIMP,
                           "%s: read of 0x%" PRIx64
                           " on the peer's bus: no completion\n",
-                          TYPE_FARSIDE_NTB, address);
+                          object_get_typename(OBJECT(s->pci)), address);
         }
     }
     farside_wait_end(s->wait, w,

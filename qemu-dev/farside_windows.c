@@ -17,7 +17,7 @@
 #include "farside_turn.h"
 #include "farside_windows.h"
 
-#define TYPE_FARSIDE_NTB_WINDOW "farside-switchtec-window"
+#define TYPE_FARSIDE_NTB_WINDOW "farside-ntb-window"
 
 /* Addresses for the forwarding regions, above all that a CPU can address */
 #define FORWARD_BASE (1ull << 54)
@@ -37,16 +37,11 @@ typedef struct {
         uint64_t address;
         uint64_t size;
     } ram[FARSIDE_WIRE_FDS];
-    struct {
-        unsigned lut_shift;
-        unsigned lut_count;     /* 0: no LUT window */
-        uint64_t direct_offset; /* of the direct window in the BAR */
-        uint64_t direct_size;   /* 0: no direct window */
-        uint64_t direct_target;
-    } window[FARSIDE_NTB_WINDOWS];
-    unsigned peer;
-    uint64_t lut[SWITCHTEC_MAX_LUT];
-    uint32_t req_id[FARSIDE_NTB_REQ_IDS];
+    bool admits_all;
+    unsigned id_count;
+    const uint16_t *ids; /* Requester IDs; behind the windows */
+    unsigned first[FARSIDE_NTB_WINDOWS + 1]; /* each BAR's first of window[] */
+    FarsideWindow window[];
 } Map;
 
 typedef struct {
@@ -62,10 +57,13 @@ struct FarsideWindows {
     FarsideRecorder *recorder;
     FarsidePeer *peer;
     FarsideRequester *requester;
-    const struct farside_wire_ctrl *block;
+    FarsideWindow *list; /* of the chip */
+    unsigned count;
+    uint16_t *ids; /* NULL: all may enter */
+    unsigned id_count;
     FarsideFetch *fetch;
     Window window[FARSIDE_NTB_WINDOWS];
-    Map *map; /* NULL: no block was set yet */
+    Map *map; /* NULL: the chip has not given its list yet */
     uint64_t refused; /* atomic: requests with a wrong Requester ID */
     uint32_t flush_count;
     uint32_t trace_flush; /* number of the flush after the last change */
@@ -82,31 +80,32 @@ struct FarsideWindows {
 static bool map_resolve(const Map *map, unsigned window, uint64_t offset,
                         uint64_t *ret_target, uint64_t *ret_size)
 {
-    uint64_t lut_size, entry, mask;
+    unsigned low = map->first[window], high = map->first[window + 1], middle;
+    const FarsideWindow *w;
 
     if (!map->link_up) {
         return false;
     }
-    lut_size = (uint64_t)map->window[window].lut_count
-               << map->window[window].lut_shift;
-    if (offset < lut_size) {
-        mask = MAKE_64BIT_MASK(0, map->window[window].lut_shift);
-        entry = map->lut[offset >> map->window[window].lut_shift];
-        if (!(entry & SWITCHTEC_LUT_EN) ||
-            SWITCHTEC_LUT_PART(entry) != map->peer) {
-            return false;
+    /* Windows before low begin at @offset or before, those from high behind. */
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        if (map->window[middle].offset <= offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
-        *ret_target = (entry & SWITCHTEC_ADDR_MASK & ~mask) | (offset & mask);
-        *ret_size = mask + 1 - (offset & mask);
-        return true;
     }
-    offset -= map->window[window].direct_offset;
-    if (offset < map->window[window].direct_size) {
-        *ret_target = map->window[window].direct_target + offset;
-        *ret_size = map->window[window].direct_size - offset;
-        return true;
+    if (low == map->first[window]) {
+        return false;
     }
-    return false;
+    w = &map->window[low - 1];
+    offset -= w->offset;
+    if (offset >= w->size) {
+        return false;
+    }
+    *ret_target = w->target + offset;
+    *ret_size = w->size - offset;
+    return true;
 }
 
 /* True if one RAM region of the peer holds [target, target + size). */
@@ -242,15 +241,14 @@ bool farside_windows_admit(MemoryRegion *mr, uint16_t id)
 {
     Window *w = container_of(IOMMU_MEMORY_REGION(mr), Window, iommu);
     FarsideWindows *s = w->windows;
-    uint32_t wanted = (uint32_t)id << 16 | SWITCHTEC_REQ_ID_EN;
     const Map *map = qatomic_rcu_read(&s->map);
     unsigned i;
 
-    if (!s->config->check_requester) {
+    if (map->admits_all) {
         return true;
     }
-    for (i = 0; i < FARSIDE_NTB_REQ_IDS; i++) {
-        if ((map->req_id[i] & ~SWITCHTEC_REQ_ID_PROXY_MASK) == wanted) {
+    for (i = 0; i < map->id_count; i++) {
+        if (map->ids[i] == id) {
             return true;
         }
     }
@@ -258,8 +256,8 @@ bool farside_windows_admit(MemoryRegion *mr, uint16_t id)
     qemu_log_mask(LOG_GUEST_ERROR,
                   "%s: a request of %02x:%02x.%x to BAR %u: the Requester ID "
                   "is not in the table\n",
-                  TYPE_FARSIDE_NTB, id >> 8, PCI_SLOT(id), PCI_FUNC(id),
-                  FARSIDE_NTB_WINDOW_BAR(w->index));
+                  object_get_typename(OBJECT(s->pci)), id >> 8, PCI_SLOT(id),
+                  PCI_FUNC(id), FARSIDE_NTB_WINDOW_BAR(w->index));
     return false;
 }
 
@@ -441,45 +439,47 @@ static bool forward_place(Window *w, Error **errp)
 
 /* The map */
 
+/* The windows and Requester IDs of the chip as a map, one piece of memory. */
+static Map *map_new(const FarsideWindows *s)
+{
+    size_t windows = s->count * sizeof(FarsideWindow);
+    size_t ids = s->id_count * sizeof(uint16_t);
+    Map *map = g_malloc0(sizeof(*map) + windows + ids);
+    unsigned i, bar;
+
+    memcpy(map->window, s->list, windows);
+    memcpy(&map->window[s->count], s->ids, ids);
+    map->ids = (const uint16_t *)&map->window[s->count];
+    map->id_count = s->id_count;
+    map->admits_all = !s->ids;
+    for (bar = 0, i = 0; bar < FARSIDE_NTB_WINDOWS; bar++) {
+        map->first[bar] = i;
+        while (i < s->count && s->list[i].window == bar) {
+            i++;
+        }
+    }
+    map->first[bar] = i;
+    return map;
+}
+
 void farside_windows_update(FarsideWindows *s)
 {
-    const struct farside_wire_ctrl *block = s->block;
-    Map *map = g_new0(Map, 1);
+    Map *map = map_new(s);
     Map *old = s->map;
     IOMMUTLBEvent event = {
         .type = IOMMU_NOTIFIER_UNMAP,
         .entry = {.target_as = &address_space_memory, .perm = IOMMU_NONE},
     };
-    const struct farside_wire_bar *bar;
     CPUState *cpu;
     unsigned i;
 
     map->link_up = farside_peer_link_is_up(s->peer);
     map->traced = farside_recorder_is_on(s->recorder);
     map->translated = s->peer_translates;
-    map->peer = farside_config_peer(s->config);
-    memcpy(map->lut, block->lut, sizeof(map->lut));
-    memcpy(map->req_id, block->req_id, sizeof(map->req_id));
     map->ram_count = farside_peer_ram_count(s->ram);
     for (i = 0; i < map->ram_count; i++) {
         farside_peer_ram_range(s->ram, i, &map->ram[i].address,
                                &map->ram[i].size);
-    }
-    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        bar = &block->bar[FARSIDE_NTB_WINDOW_BAR(i)];
-        if (bar->ctl & SWITCHTEC_BAR_LUT_EN) {
-            map->window[i].lut_shift = SWITCHTEC_BAR_LUT_SHIFT(bar->ctl);
-            map->window[i].lut_count = SWITCHTEC_BAR_LUT_COUNT(bar->ctl);
-        }
-        map->window[i].direct_offset = (uint64_t)map->window[i].lut_count
-                                       << map->window[i].lut_shift;
-        if ((bar->ctl & SWITCHTEC_BAR_DIR_EN) &&
-            SWITCHTEC_XLATE_PART(bar->xlate) == map->peer) {
-            map->window[i].direct_size =
-                (uint64_t)bar->ext_win_size << 32 |
-                (bar->win_size & SWITCHTEC_WIN_SIZE_MASK);
-            map->window[i].direct_target = bar->xlate & SWITCHTEC_ADDR_MASK;
-        }
     }
     qatomic_rcu_set(&s->map, map);
     if (old) {
@@ -667,11 +667,38 @@ MemoryRegion *farside_windows_get_bar(FarsideWindows *s, unsigned window)
     return MEMORY_REGION(&s->window[window].iommu);
 }
 
-void farside_windows_set_block(FarsideWindows *s,
-                               const struct farside_wire_ctrl *block)
+void farside_windows_set(FarsideWindows *s, const FarsideWindow *list,
+                         unsigned count, const uint16_t *ids, unsigned id_count)
 {
-    s->block = block;
+    g_free(s->list);
+    g_free(s->ids);
+    s->list = g_memdup2(list, count * sizeof(*list));
+    s->count = count;
+    /* Never NULL if only some may enter, even if these are none */
+    s->ids = ids ? g_new0(uint16_t, id_count + 1) : NULL;
+    s->id_count = ids ? id_count : 0;
+    if (ids) {
+        memcpy(s->ids, ids, id_count * sizeof(*ids));
+    }
     farside_windows_update(s);
+}
+
+void farside_windows_tell(FarsideWindows *s)
+{
+    g_autofree struct farside_wire_windows *m =
+        g_malloc0(sizeof(*m) + FARSIDE_WIRE_WINDOWS_PART * sizeof(*m->window));
+    unsigned at = 0, i;
+
+    do {
+        m->count = MIN(s->count - at, FARSIDE_WIRE_WINDOWS_PART);
+        for (i = 0; i < m->count; i++, at++) {
+            m->window[i].address = s->list[at].target;
+            m->window[i].size = s->list[at].size;
+        }
+        m->more = at < s->count;
+        farside_peer_send(s->peer, FARSIDE_WIRE_WINDOWS, m,
+                          sizeof(*m) + m->count * sizeof(*m->window));
+    } while (m->more);
 }
 
 FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
@@ -751,6 +778,8 @@ void farside_windows_free(FarsideWindows *s)
         farside_fetch_free(s->fetch);
         farside_peer_ram_free(s->ram);
         farside_turn_remove_user();
+        g_free(s->list);
+        g_free(s->ids);
     }
     g_free(s);
 }

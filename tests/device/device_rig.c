@@ -707,29 +707,21 @@ bool rig_peer_is_closed(RigPeer *peer)
 
 void rig_peer_open(RigPeer *peer, const uint64_t *targets, unsigned count)
 {
-    struct farside_wire_ctrl *block = g_new0(struct farside_wire_ctrl, 1);
-    uint64_t size = peer->hello.bar_size[1], lut_size;
-    unsigned part = peer->hello.partition, i;
+    size_t size = sizeof(struct farside_wire_windows) +
+                  (1 + count) * sizeof(struct farside_wire_window);
+    struct farside_wire_windows *m = g_malloc0(size);
+    uint64_t part;
+    unsigned i;
 
-    size = MIN(size, RIG_RAM);
-    block->bar[4].ctl = 0x10;
-    block->bar[4].win_size =
-        (uint32_t)size | (unsigned)__builtin_ctzll(RIG_RAM);
-    block->bar[4].xlate = part;
-    if (count > peer->hello.lut_entries) {
-        count = peer->hello.lut_entries;
+    m->count = 1 + count;
+    m->window[0].size = MIN(peer->hello.bar_size[1], RIG_RAM);
+    for (i = 0; i < count; i++) {
+        part = 1ull << (63 - __builtin_clzll(peer->hello.bar_size[0] / count));
+        m->window[1 + i].address = targets[i] & ~(part - 1);
+        m->window[1 + i].size = part;
     }
-    if (count) {
-        lut_size =
-            1ull << (63 - __builtin_clzll(peer->hello.bar_size[0] / count));
-        block->bar[2].ctl =
-            0x20 | (unsigned)__builtin_ctzll(lut_size) << 8 | (count - 1) << 14;
-        for (i = 0; i < count; i++) {
-            block->lut[i] = targets[i] | part << 1 | 1;
-        }
-    }
-    rig_peer_send(peer, FARSIDE_WIRE_BLOCK, block, sizeof(*block));
-    g_free(block);
+    rig_peer_send(peer, FARSIDE_WIRE_WINDOWS, m, size);
+    g_free(m);
 }
 
 void rig_peer_hello(RigPeer *peer)

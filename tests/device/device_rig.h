@@ -122,14 +122,14 @@ RigPeer *rig_peer_new_at(const char *path);
 RigPeer *rig_peer_new_by_broker(DeviceRig *rig);
 void rig_peer_free(RigPeer *peer);
 /*
- * Exchanges HELLO, as the partition that the device is not. Then sends a BLOCK
- * whose windows lead to the machine's memory and to the registers that tests
+ * Exchanges HELLO, as the partition that the device is not. Then sends WINDOWS
+ * that lead to the machine's memory and to the registers that tests
  * use (rig_peer_open()).
  */
 void rig_peer_hello(RigPeer *peer);
 /*
- * Sends a BLOCK: BAR 4 leads to the machine's memory, and each of the @count
- * @targets has one LUT window of BAR 2.
+ * Sends WINDOWS: one as large as BAR 4 leads to the machine's memory, and each
+ * of the @count @targets lies in an equal part of BAR 2, aligned to its size.
  */
 void rig_peer_open(RigPeer *peer, const uint64_t *targets, unsigned count);
 void rig_peer_send(RigPeer *peer, unsigned type, const void *body, size_t size);
