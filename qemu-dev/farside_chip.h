@@ -27,7 +27,10 @@ typedef struct FarsideChipClass {
     uint8_t number;    /* FARSIDE_WIRE_CHIP_* */
     unsigned messages; /* message registers, 0 if ring() is all there is */
 
-    /* Checks the chip's properties. Returns false, and sets @errp. */
+    /*
+     * Checks the chip's properties. Returns false, and sets @errp. NULL: it has
+     * none.
+     */
     bool (*check)(PCIDevice *pci, Error **errp);
     void (*describe)(PCIDevice *pci, FarsideShape *ret_shape);
     /* Borrows the parameters. @parts has those that are made before. */
@@ -45,9 +48,9 @@ typedef struct FarsideChipClass {
     void (*write)(FarsideChip *chip, unsigned offset, uint64_t value,
                   unsigned size);
 
-    /* Fills in the chip's own fields of HELLO. */
+    /* Fills in the chip's own fields of HELLO. NULL: all are 0. */
     void (*introduce)(FarsideChip *chip, struct farside_wire_hello *hello);
-    /* Returns NULL, or the reason to refuse the peer. */
+    /* Returns NULL, or the reason to refuse the peer. NULL: there is none. */
     const char *(*check_peer)(FarsideChip *chip,
                               const struct farside_wire_hello *hello);
     /* The peer was reset, or has come or gone: no window leads to it now. */
@@ -61,6 +64,16 @@ typedef struct FarsideChipClass {
     void (*ring)(FarsideChip *chip, uint64_t bits);
     /* The peer has written message register @index, below @messages. */
     void (*message)(FarsideChip *chip, unsigned index, uint32_t value);
+    /*
+     * The peer accesses a register of this host: 1, 2, 4 or 8 bytes at an
+     * aligned @offset. Returns false if there is none for the peer. NULL if the
+     * peer reaches no register.
+     */
+    bool (*serve_read)(FarsideChip *chip, uint64_t offset, unsigned size,
+                       uint64_t *ret_value);
+    bool (*serve_write)(FarsideChip *chip, uint64_t offset, uint64_t value,
+                        unsigned size);
+
     /*
      * The chip's own messages, from @type_first on. Their receive() gets the
      * chip. record() writes the content that a trace has of such a message at

@@ -31,38 +31,6 @@ const FarsideChipClass *farside_ntb_chip(PCIDevice *pci)
     return FARSIDE_NTB_GET_CLASS(pci)->chip;
 }
 
-/* Registers */
-
-static uint64_t farside_ntb_read(void *opaque, hwaddr offset, unsigned size)
-{
-    FarsideChip *chip = FARSIDE_NTB(opaque)->parts.chip;
-
-    return chip->class->read(chip, offset, size);
-}
-
-static void farside_ntb_write(void *opaque, hwaddr offset, uint64_t value,
-                              unsigned size)
-{
-    FarsideChip *chip = FARSIDE_NTB(opaque)->parts.chip;
-
-    chip->class->write(chip, offset, value, size);
-}
-
-static const MemoryRegionOps farside_ntb_ops = {
-    .read = farside_ntb_read,
-    .write = farside_ntb_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-    .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
-    .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
-};
-
-bool farside_ntb_has_registers(const MemoryRegion *mr)
-{
-    return mr->ops == &farside_ntb_ops;
-}
-
-/* Life */
-
 static void farside_ntb_write_config(PCIDevice *pci, uint32_t address,
                                      uint32_t value, int length)
 {
@@ -116,8 +84,8 @@ static bool farside_ntb_init_msix(FarsideNtb *s, Error **errp)
     const FarsideShape *shape = &s->config.shape;
     unsigned i;
 
-    if (msix_init(pci, shape->vectors, &s->registers, BAR_REGISTERS,
-                  shape->msix_table, &s->registers, BAR_REGISTERS,
+    if (msix_init(pci, shape->vectors, s->bar, BAR_REGISTERS,
+                  shape->msix_table, s->bar, BAR_REGISTERS,
                   shape->msix_pba, 0, errp) < 0) {
         return false;
     }
@@ -136,7 +104,7 @@ static void farside_ntb_exit(PCIDevice *pci)
     farside_memory_stop(s->parts.memory);
     farside_windows_stop(s->parts.windows);
     msix_unuse_all_vectors(pci);
-    msix_uninit(pci, &s->registers, &s->registers);
+    msix_uninit(pci, s->bar, s->bar);
     pcie_cap_exit(pci);
 }
 
@@ -153,6 +121,7 @@ static void farside_ntb_make_parts(FarsideNtb *s)
     p->requester = farside_requester_new(config, pci, p->peer, p->wait);
     p->windows = farside_windows_new(config, pci, p->recorder, p->peer,
                                      p->requester);
+    p->registers = farside_registers_new(p->requester);
     p->interrupts = farside_interrupts_new(config, pci);
     p->reach = farside_reach_new(config);
     p->chip = farside_ntb_chip(pci)->new(config, pci, p);
@@ -170,6 +139,7 @@ static void farside_ntb_finalize(Object *obj)
     }
     farside_reach_free(s->parts.reach);
     farside_interrupts_free(s->parts.interrupts);
+    farside_registers_free(s->parts.registers);
     farside_windows_free(s->parts.windows);
     farside_requester_free(s->parts.requester);
     farside_memory_free(s->parts.memory);
@@ -186,7 +156,8 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     const FarsideChipClass *chip = farside_ntb_chip(pci);
     unsigned i;
 
-    if (!farside_ntb_check(&s->config, errp) || !chip->check(pci, errp)) {
+    if (!farside_ntb_check(&s->config, errp) ||
+        (chip->check && !chip->check(pci, errp))) {
         return;
     }
     farside_drain_controllers();
@@ -202,6 +173,10 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
         return;
     }
     pcie_cap_flr_init(pci);
+    if (shape->link_status) {
+        pci_set_word(pci->config + pci->exp.exp_cap + PCI_EXP_LNKSTA,
+                     shape->link_status);
+    }
 
     s->parts.recorder = farside_recorder_new(&s->config, pci);
     if (!farside_recorder_prepare(s->parts.recorder, s->config.trace_path,
@@ -211,14 +186,12 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     farside_recorder_switch(s->parts.recorder, false);
     farside_ntb_make_parts(s);
 
-    memory_region_init_io(&s->registers, OBJECT(s), &farside_ntb_ops, s,
-                          "farside-registers", shape->registers_size);
-    /* This device serves the peer's requests while it waits for the peer. */
-    s->registers.disable_reentrancy_guard = true;
+    s->bar = farside_registers_start(s->parts.registers, OBJECT(s),
+                                     s->parts.chip, shape->registers_size);
     pci_register_bar(pci, BAR_REGISTERS,
                      PCI_BASE_ADDRESS_SPACE_MEMORY |
                          PCI_BASE_ADDRESS_MEM_TYPE_64,
-                     &s->registers);
+                     s->bar);
     if (!farside_ntb_init_msix(s, errp)) {
         goto fail_recorder;
     }
@@ -251,7 +224,7 @@ fail_windows:
     farside_windows_stop(s->parts.windows);
 fail_msix:
     msix_unuse_all_vectors(pci);
-    msix_uninit(pci, &s->registers, &s->registers);
+    msix_uninit(pci, s->bar, s->bar);
 fail_recorder:
     farside_recorder_stop(s->parts.recorder);
     pcie_cap_exit(pci);

@@ -16,7 +16,7 @@ typedef struct FarsideNtb {
     PCIDevice parent_obj;
 
     FarsideConfig config;
-    MemoryRegion registers; /* BAR 0 */
+    MemoryRegion *bar; /* BAR 0 */
 
     /* Freed with the object, because its memory regions point into these. */
     FarsideParts parts;
@@ -33,8 +33,6 @@ OBJECT_DECLARE_TYPE(FarsideNtb, FarsideNtbClass, FARSIDE_NTB)
 
 /* The chip that an NTB device is. */
 const FarsideChipClass *farside_ntb_chip(PCIDevice *pci);
-/* True if @mr is BAR 0 of an NTB device. */
-bool farside_ntb_has_registers(const MemoryRegion *mr);
 
 /*
  * Registers the abstract type, and all that NTB devices have in common. May be

@@ -12,6 +12,7 @@
 #include "farside_peer.h"
 #include "farside_reach.h"
 #include "farside_recorder.h"
+#include "farside_registers.h"
 #include "farside_requester.h"
 #include "farside_wait.h"
 #include "farside_windows.h"
@@ -23,6 +24,7 @@ struct FarsideParts {
     FarsideMemory *memory;
     FarsideRequester *requester;
     FarsideWindows *windows;
+    FarsideRegisters *registers;
     FarsideInterrupts *interrupts;
     FarsideReach *reach;
     FarsideChip *chip;

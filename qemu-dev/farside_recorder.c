@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qemu/bswap.h"
 #include "qemu/notify.h"
 #include "farside_ntb.h"
 #include "farside_qemu.h"
@@ -26,6 +27,10 @@ struct FarsideRecorder {
 };
 
 static const uint8_t zeros[4];
+
+QEMU_BUILD_BUG_ON((int)FARSIDE_TRACE_CHIP_SWITCHTEC !=
+                      (int)FARSIDE_WIRE_CHIP_SWITCHTEC ||
+                  (int)FARSIDE_TRACE_CHIP_AMD != (int)FARSIDE_WIRE_CHIP_AMD);
 
 /* Leaves room for the head, which record_add() writes. */
 static void record_init(Record *r, unsigned kind)
@@ -75,6 +80,11 @@ void farside_recorder_read(FarsideRecorder *s, const FarsideNear *near,
     if (!s->file) {
         return;
     }
+    if (m->space) {
+        farside_recorder_register(s, FARSIDE_TRACE_REGISTER_READ, m->tag,
+                                  m->address, m->length, 0);
+        return;
+    }
     record_init(&r, FARSIDE_TRACE_TLP);
     r.head.transaction = m->tag;
     if (near) {
@@ -121,6 +131,12 @@ void farside_recorder_completion(FarsideRecorder *s,
     if (!s->file) {
         return;
     }
+    if (m->space) {
+        farside_recorder_register(s, FARSIDE_TRACE_REGISTER_ANSWER, c->tag,
+                                  c->status, c->length,
+                                  c->length ? ldn_le_p(data, c->length) : 0);
+        return;
+    }
     record_init(&r, FARSIDE_TRACE_TLP);
     r.head.transaction = c->tag;
     r.at = farside_tlp_put_completion(r.at, pci_requester_id(s->pci), c->status,
@@ -132,6 +148,25 @@ void farside_recorder_completion(FarsideRecorder *s,
         record_add(s, &r, m->address, is_flush ? &nothing : data,
                    is_flush ? 1 : m->length);
     }
+}
+
+/* Registers */
+
+void farside_recorder_register(FarsideRecorder *s, unsigned what, uint16_t tag,
+                               uint64_t offset, unsigned size, uint64_t value)
+{
+    Record r;
+
+    if (!s->file) {
+        return;
+    }
+    record_init(&r, FARSIDE_TRACE_REGISTER);
+    r.head.transaction = tag;
+    r.at = farside_trace_put32(r.at, what);
+    r.at = farside_trace_put32(r.at, size);
+    r.at = farside_trace_put64(r.at, offset);
+    r.at = farside_trace_put64(r.at, value);
+    record_add(s, &r, 0, NULL, 0);
 }
 
 /* Messages that have no TLP */
@@ -230,6 +265,9 @@ void farside_recorder_arrival(FarsideRecorder *s, unsigned type,
     record_init(&r, FARSIDE_TRACE_ARRIVAL);
     switch (type) {
     case FARSIDE_WIRE_WRITE:
+        if (write->space) {
+            return;
+        }
         what = FARSIDE_TRACE_ARRIVED_WRITE;
         bytes = write->length;
         address = write->address;
@@ -342,7 +380,8 @@ void farside_recorder_switch(FarsideRecorder *s, bool link_up)
         s->sequence = 0;
         record_init(&r, FARSIDE_TRACE_START);
         r.at = farside_trace_put32(r.at, link_up);
-        r.at = farside_trace_put32(r.at, pci_requester_id(s->pci));
+        r.at = farside_trace_put16(r.at, farside_ntb_chip(s->pci)->number);
+        r.at = farside_trace_put16(r.at, pci_requester_id(s->pci));
         record_add(s, &r, 0, functions->data, functions->len);
         g_byte_array_unref(functions);
     }

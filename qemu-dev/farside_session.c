@@ -101,9 +101,13 @@ static bool on_request(void *opaque, const FarsideLinkMessage *m)
 
 static bool on_completion(void *opaque, const FarsideLinkMessage *m)
 {
+    const struct farside_wire_completion *completion = m->body;
     FarsideSession *s = opaque;
 
-    farside_recorder_arrival(s->parts->recorder, m->type, m->body);
+    if (!farside_requester_awaits_register(s->parts->requester,
+                                           completion->tag)) {
+        farside_recorder_arrival(s->parts->recorder, m->type, m->body);
+    }
     return farside_requester_on_completion(s->parts->requester, m);
 }
 
@@ -192,7 +196,9 @@ static void link_introduce(void *opaque, struct farside_wire_hello *ret_hello)
         .requester_id = pci_requester_id(s->pci),
         .bar_size = {s->config->bar_size[0], s->config->bar_size[1]},
     };
-    chip->class->introduce(chip, ret_hello);
+    if (chip->class->introduce) {
+        chip->class->introduce(chip, ret_hello);
+    }
 }
 
 static const char *link_check(void *opaque,
@@ -215,7 +221,8 @@ static const char *link_check(void *opaque,
                    "at both ends";
         }
     }
-    return chip->class->check_peer(chip, hello);
+    return chip->class->check_peer ? chip->class->check_peer(chip, hello)
+                                   : NULL;
 }
 
 static void link_established(void *opaque,

@@ -9,6 +9,7 @@
 #include "hw/core/cpu.h"
 #include "farside_contain.h"
 #include "farside_fetch.h"
+#include "farside_flush.h"
 #include "farside_mirror.h"
 #include "farside_origin.h"
 #include "farside_peer_ram.h"
@@ -57,6 +58,7 @@ struct FarsideWindows {
     FarsideRecorder *recorder;
     FarsidePeer *peer;
     FarsideRequester *requester;
+    bool has_closed;     /* since farside_windows_take_closed() */
     FarsideWindow *list; /* of the chip */
     unsigned count;
     uint16_t *ids; /* NULL: all may enter */
@@ -65,7 +67,7 @@ struct FarsideWindows {
     Window window[FARSIDE_NTB_WINDOWS];
     Map *map; /* NULL: the chip has not given its list yet */
     uint64_t refused; /* atomic: requests with a wrong Requester ID */
-    uint32_t flush_count;
+    FarsideFlushes *flushes;
     uint32_t trace_flush; /* number of the flush after the last change */
     bool write_through;   /* each forwarded write waits for the peer */
     bool behind;          /* a device's write may still be on its way */
@@ -184,7 +186,9 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         .perm = IOMMU_RW,
     };
 
-    if (map->traced || !map_resolve(map, w->index, page, &target, &size)) {
+    /* The end of a window that covers a part of its page is forwarded. */
+    if (map->traced || !map_resolve(map, w->index, page, &target, &size) ||
+        size <= PAGE_MASK_4K) {
         return entry;
     }
     if (map->translated) {
@@ -447,8 +451,12 @@ static Map *map_new(const FarsideWindows *s)
     Map *map = g_malloc0(sizeof(*map) + windows + ids);
     unsigned i, bar;
 
-    memcpy(map->window, s->list, windows);
-    memcpy(&map->window[s->count], s->ids, ids);
+    if (windows) {
+        memcpy(map->window, s->list, windows);
+    }
+    if (ids) {
+        memcpy(&map->window[s->count], s->ids, ids);
+    }
     map->ids = (const uint16_t *)&map->window[s->count];
     map->id_count = s->id_count;
     map->admits_all = !s->ids;
@@ -504,72 +512,17 @@ void farside_windows_update(FarsideWindows *s)
 
 /* Flushes */
 
-typedef struct {
-    FarsideWindows *windows;
-    FarsideFlushed *flushed;
-    void *opaque;
-    uint32_t number;
-    unsigned cpus;
-    int64_t deadline;
-    QEMUTimer *timer; /* NULL: no device had mapped anything */
-} Flush;
-
-/* Transfers that began before the change end first, but nobody waits long. */
-static void flush_finish(void *opaque)
+static bool is_in_use(void *opaque)
 {
-    Flush *f = opaque;
+    FarsideWindows *s = opaque;
 
-    if (farside_peer_ram_is_in_use(f->windows->ram) &&
-        farside_time_now() < f->deadline) {
-        if (!f->timer) {
-            f->timer = timer_new_ms(QEMU_CLOCK_REALTIME, flush_finish, f);
-        }
-        timer_mod(f->timer, qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + 1);
-        return;
-    }
-    timer_free(f->timer);
-    f->flushed(f->opaque, f->number);
-    object_unref(OBJECT(f->windows->pci));
-    g_free(f);
-}
-
-static void flush_done_on(CPUState *cpu, run_on_cpu_data data)
-{
-    Flush *f = data.host_ptr;
-
-    if (qatomic_fetch_dec(&f->cpus) == 1) {
-        aio_bh_schedule_oneshot(qemu_get_aio_context(), flush_finish, f);
-    }
+    return farside_peer_ram_is_in_use(s->ram);
 }
 
 uint32_t farside_windows_flush(FarsideWindows *s, FarsideFlushed *flushed,
                                void *opaque)
 {
-    Flush *f = g_new0(Flush, 1);
-    uint32_t number;
-    CPUState *cpu;
-
-    s->flush_count++;
-    if (s->flush_count == 0) {
-        s->flush_count++;
-    }
-    number = s->flush_count;
-    f->windows = s;
-    f->flushed = flushed;
-    f->opaque = opaque;
-    f->number = number;
-    f->deadline =
-        farside_time_now() + (int64_t)s->config->timeout_ms * SCALE_MS;
-    object_ref(OBJECT(s->pci));
-    /* One more than the CPUs: the count must not be 0 before this loop ends. */
-    f->cpus = 1;
-    CPU_FOREACH(cpu) {
-        qatomic_inc(&f->cpus);
-        /* A CPU does its work in order, so this follows its TLB flush. */
-        async_run_on_cpu(cpu, flush_done_on, RUN_ON_CPU_HOST_PTR(f));
-    }
-    flush_done_on(NULL, RUN_ON_CPU_HOST_PTR(f));
-    return number;
+    return farside_flush_begin(s->flushes, flushed, opaque);
 }
 
 /* Traces */
@@ -667,9 +620,35 @@ MemoryRegion *farside_windows_get_bar(FarsideWindows *s, unsigned window)
     return MEMORY_REGION(&s->window[window].iommu);
 }
 
+/* True if some of the windows in force is not in @list. */
+static bool closes(const FarsideWindows *s, const FarsideWindow *list,
+                   unsigned count)
+{
+    const FarsideWindow *old, *new = list, *end = list + count;
+    unsigned i;
+
+    for (i = 0; i < s->count; i++) {
+        old = &s->list[i];
+        while (new < end &&
+               (new->window < old->window ||
+                (new->window == old->window &&
+                 new->offset + new->size <= old->offset))) {
+            new++;
+        }
+        if (new == end || new->window != old->window ||
+            new->offset > old->offset ||
+            new->target - new->offset != old->target - old->offset ||
+            new->offset + new->size < old->offset + old->size) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void farside_windows_set(FarsideWindows *s, const FarsideWindow *list,
                          unsigned count, const uint16_t *ids, unsigned id_count)
 {
+    s->has_closed |= closes(s, list, count);
     g_free(s->list);
     g_free(s->ids);
     s->list = g_memdup2(list, count * sizeof(*list));
@@ -681,6 +660,14 @@ void farside_windows_set(FarsideWindows *s, const FarsideWindow *list,
         memcpy(s->ids, ids, id_count * sizeof(*ids));
     }
     farside_windows_update(s);
+}
+
+bool farside_windows_take_closed(FarsideWindows *s)
+{
+    bool has_closed = s->has_closed;
+
+    s->has_closed = false;
+    return has_closed;
 }
 
 void farside_windows_tell(FarsideWindows *s)
@@ -720,6 +707,8 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
     s->fetch = farside_fetch_new(requester);
     farside_turn_add_user();
     s->ram = farside_peer_ram_new(OBJECT(pci));
+    s->flushes = farside_flushes_new(OBJECT(pci), config->timeout_ms, is_in_use,
+                                     s);
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         w = &s->window[i];
         w->windows = s;
@@ -776,6 +765,7 @@ void farside_windows_free(FarsideWindows *s)
     if (s) {
         farside_mirror_free(s->mirror);
         farside_fetch_free(s->fetch);
+        farside_flushes_free(s->flushes);
         farside_peer_ram_free(s->ram);
         farside_turn_remove_user();
         g_free(s->list);

@@ -23,6 +23,7 @@
 #ifndef FARSIDE_WINDOWS_H
 #define FARSIDE_WINDOWS_H
 
+#include "farside_flush.h"
 #include "farside_peer.h"
 #include "farside_requester.h"
 
@@ -82,6 +83,11 @@ MemoryRegion *farside_windows_get_bar(FarsideWindows *s, unsigned window);
 void farside_windows_set(FarsideWindows *s, const FarsideWindow *list,
                          unsigned count, const uint16_t *ids,
                          unsigned id_count);
+/*
+ * True if a window, or a part of one, was closed or leads elsewhere since the
+ * last call: some CPU may still use it.
+ */
+bool farside_windows_take_closed(FarsideWindows *s);
 /* Tells the peer where the windows lead. */
 void farside_windows_tell(FarsideWindows *s);
 /*
@@ -89,9 +95,6 @@ void farside_windows_tell(FarsideWindows *s);
  * and the state of the trace.
  */
 void farside_windows_update(FarsideWindows *s);
-
-/* @number is what farside_windows_flush() returned. */
-typedef void FarsideFlushed(void *opaque, uint32_t number);
 
 /*
  * Calls @flushed in the main loop when no CPU uses a translation from before

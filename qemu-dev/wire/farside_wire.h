@@ -68,6 +68,7 @@ struct farside_wire_head {
 /* The chip that a device is */
 enum {
     FARSIDE_WIRE_CHIP_SWITCHTEC = 0,
+    FARSIDE_WIRE_CHIP_AMD = 1,
 };
 
 /*
@@ -202,6 +203,19 @@ struct farside_wire_windows {
  */
 #define FARSIDE_WIRE_HOPS 16
 
+/* The space of a request */
+enum {
+    FARSIDE_WIRE_MEMORY = 0,
+    /* Registers of the receiver: 1, 2, 4 or 8 bytes at an aligned offset */
+    FARSIDE_WIRE_REGISTERS = 1,
+    /*
+     * The same for a non-posted WRITE: a COMPLETION of 0 bytes with its tag
+     * answers it. If the write closes a window of the receiver, the answer
+     * comes when nothing uses that window any more.
+     */
+    FARSIDE_WIRE_REGISTERS_NP = 2,
+};
+
 /*
  * READ: a memory read request. A COMPLETION with the same tag answers it. The
  * receiver completes a READ of 0 bytes when it has done all earlier WRITEs.
@@ -209,19 +223,21 @@ struct farside_wire_windows {
  * RAM, because the sender may have asked for more than it needs.
  */
 struct farside_wire_read {
-    uint64_t address; /* on the receiver's bus */
+    uint64_t address; /* on the receiver's bus, or offset of a register */
     uint16_t length;  /* bytes */
-    uint16_t hops;    /* links that the request crossed before this one */
+    uint8_t hops;     /* links that the request crossed before this one */
+    uint8_t space;    /* FARSIDE_WIRE_MEMORY or FARSIDE_WIRE_REGISTERS */
     uint16_t tag;
     uint16_t requester_id;
 };
 
-/* WRITE: a posted memory write; length bytes follow. */
+/* WRITE: a posted memory write, or one of a register; length bytes follow. */
 struct farside_wire_write {
     uint64_t address;
     uint16_t length;
-    uint16_t hops; /* as in READ */
-    uint16_t reserved;
+    uint8_t hops;  /* as in READ */
+    uint8_t space; /* FARSIDE_WIRE_MEMORY and the others */
+    uint16_t tag;  /* of a non-posted write, otherwise 0 */
     uint16_t requester_id;
 };
 

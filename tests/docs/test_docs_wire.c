@@ -46,13 +46,15 @@
     FIELD(configured, req_id_error, 12, 4)                                     \
     FIELD(read, address, 0, 8)                                                 \
     FIELD(read, length, 8, 2)                                                  \
-    FIELD(read, hops, 10, 2)                                                   \
+    FIELD(read, hops, 10, 1)                                                   \
+    FIELD(read, space, 11, 1)                                                  \
     FIELD(read, tag, 12, 2)                                                    \
     FIELD(read, requester_id, 14, 2)                                           \
     FIELD(write, address, 0, 8)                                                \
     FIELD(write, length, 8, 2)                                                 \
-    FIELD(write, hops, 10, 2)                                                  \
-    FIELD(write, reserved, 12, 2)                                              \
+    FIELD(write, hops, 10, 1)                                                  \
+    FIELD(write, space, 11, 1)                                                 \
+    FIELD(write, tag, 12, 2)                                                   \
     FIELD(write, requester_id, 14, 2)                                          \
     FIELD(notices, number, 0, 4)                                               \
     FIELD(notices, count, 4, 4)                                                \
