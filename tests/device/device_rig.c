@@ -262,6 +262,22 @@ void rig_wait_link(DeviceRig *rig, unsigned partition, bool up)
                  up ? 0x00830000 : 0);
 }
 
+void rig_wait_link_up(DeviceRig *rig, bool up)
+{
+    int64_t deadline = rig_deadline();
+    bool is_up;
+
+    do {
+        g_autofree char *answer =
+            rig_qmp(rig, "{\"execute\": \"qom-get\", \"arguments\": "
+                         "{\"path\": \"/machine/peripheral/cable0\", "
+                         "\"property\": \"link-up\"}}");
+
+        is_up = strstr(answer, "true") != NULL;
+        ck_assert_msg(g_get_monotonic_time() < deadline, "link-up: %s", answer);
+    } while (is_up != up);
+}
+
 void rig_part_op(DeviceRig *rig, unsigned part, uint32_t op, uint32_t status)
 {
     uint64_t block = RIG_BAR0 + SWITCHTEC_NTB_CTRL +
@@ -403,6 +419,12 @@ const char *rig_link_path(DeviceRig *rig)
 DeviceRig *rig_new_with(const char *link, const char *properties,
                         const char *const *arguments)
 {
+    return rig_new_of("farside-switchtec", link, properties, arguments);
+}
+
+DeviceRig *rig_new_of(const char *type, const char *link,
+                      const char *properties, const char *const *arguments)
+{
     DeviceRig *rig = g_new0(DeviceRig, 1);
     const char *plugin = g_getenv("FARSIDE_PLUGIN");
     g_autofree char *device = NULL;
@@ -420,9 +442,9 @@ DeviceRig *rig_new_with(const char *link, const char *properties,
     rig->listens = link == NULL;
     rig->link_path =
         link ? g_strdup(link) : g_build_filename(rig->folder, "link", NULL);
-    device = g_strdup_printf(
-        "farside-switchtec,id=cable0,addr=05.0,link=%s,%s%s%s", rig->link_path,
-        link ? "partition=1" : "listen=on", *properties ? "," : "", properties);
+    device = g_strdup_printf("%s,id=cable0,addr=05.0,link=%s,%s%s%s", type,
+                             rig->link_path, link ? "partition=1" : "listen=on",
+                             *properties ? "," : "", properties);
     size = g_strdup_printf("%uM", (unsigned)(RIG_RAM >> 20));
     memory =
         g_strdup_printf("memory-backend-memfd,id=m,share=on,size=%s", size);

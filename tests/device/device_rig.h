@@ -34,6 +34,9 @@ DeviceRig *rig_new(const char *properties);
  */
 DeviceRig *rig_new_with(const char *link, const char *properties,
                         const char *const *arguments);
+/* The same for an NTB device of this type. */
+DeviceRig *rig_new_of(const char *type, const char *link,
+                      const char *properties, const char *const *arguments);
 /*
  * The environment for QEMU, to be freed. It preloads the library of the
  * plugin's sanitizer (FARSIDE_PRELOAD), if there is one.
@@ -72,6 +75,8 @@ void rig_wait_for(DeviceRig *rig, uint64_t address, unsigned size,
 /* The same for the link of a device of @partition: while it is up, the peer's
  * ports show a speed. */
 void rig_wait_link(DeviceRig *rig, unsigned partition, bool up);
+/* The same for a device of any type, which QMP tells. */
+void rig_wait_link_up(DeviceRig *rig, bool up);
 /* A read in two steps: QEMU may wait for the far end between them. */
 void rig_read_begin(DeviceRig *rig, uint64_t address, unsigned size);
 uint64_t rig_read_end(DeviceRig *rig);
