@@ -199,12 +199,12 @@ void clu_plan_add_endpoint(CluPlan *plan, CluPlanHost *host,
                         topo->path);
         return;
     }
-    if (strcmp(vm->device, CLU_PLAN_NTB_TYPE) == 0) {
-        topo_errors_add(
-            errors, vm->device_place,
-            "%s: part '%s' is no NTB adapter; give device " CLU_PLAN_NTB_TYPE
-            " to parts of kind ntb",
-            topo->path, topo_part_name(topo->part));
+    if (strcmp(vm->device, CLU_PLAN_NTB_TYPE) == 0 ||
+        strcmp(vm->device, CLU_PLAN_AMD_TYPE) == 0) {
+        topo_errors_add(errors, vm->device_place,
+                        "%s: part '%s' is no NTB adapter; give device %s to "
+                        "parts of kind ntb",
+                        topo->path, topo_part_name(topo->part), vm->device);
         return;
     }
     clu_plan_check_options(vm, errors);

@@ -13,6 +13,15 @@
 static const char *const geometry[] = {"generation", "lut-entries", "bar2-size",
                                        "bar4-size", NULL};
 
+/* Properties that only a Switchtec has; ended by NULL. */
+static const char *const of_switchtec[] = {"generation", "lut-entries",
+                                           "vectors", "check-requester", NULL};
+
+static const char *type_of(const TopoLink *link)
+{
+    return link->chip == TOPO_CHIP_AMD ? CLU_PLAN_AMD_TYPE : CLU_PLAN_NTB_TYPE;
+}
+
 int64_t clu_plan_memory_end(const TopoHost *host)
 {
     int64_t bytes = host->vm->memory_bytes;
@@ -80,12 +89,26 @@ CluPlanLink *clu_plan_find_link(const CluPlan *plan, const TopoLink *topo)
     g_assert_not_reached(); /* the plan has all links of the description */
 }
 
+static void check_chip(TopoErrors *errors, const TopoLink *link,
+                       const TopoVmDevice *vm)
+{
+    for (unsigned i = 0; link->chip == TOPO_CHIP_AMD && of_switchtec[i]; i++) {
+        if (clu_plan_has_option(vm, of_switchtec[i])) {
+            topo_errors_add(errors, clu_plan_option_place(vm, of_switchtec[i]),
+                            "%s is an option of chip switchtec, and %s has "
+                            "chip amd; leave it out",
+                            of_switchtec[i], link->name);
+        }
+    }
+}
+
 /* Adds the device for the cable at @port of the adapter @topo. */
 static void add_cable(CluPlan *plan, TopoErrors *errors, CluPlanHost *host,
                       const TopoDevice *topo, unsigned port, bool is_only)
 {
     CluPlanLink *link = clu_plan_find_link(plan, topo->links->pdata[port]);
-    CluPlanDevice *device = clu_plan_add_device(host, topo, CLU_PLAN_NTB_TYPE);
+    CluPlanDevice *device =
+        clu_plan_add_device(host, topo, type_of(link->link));
     g_autoptr(GString) own = g_string_new(NULL);
 
     device->backend = CLU_BACKEND_NTB;
@@ -99,6 +122,7 @@ static void add_cable(CluPlan *plan, TopoErrors *errors, CluPlanHost *host,
 
         device->id = g_strdup_printf("%s.%u", id, port);
     }
+    check_chip(errors, link->link, topo->vm);
     append_geometry(errors, link->link, device->end, own);
     clu_plan_append_options(own, topo->vm, geometry);
     device->properties = g_string_free(g_steal_pointer(&own), FALSE);
@@ -114,7 +138,7 @@ void clu_plan_add_adapter(CluPlan *plan, CluPlanHost *host,
     if (vm && vm->device && strcmp(vm->device, CLU_PLAN_NTB_TYPE) != 0) {
         topo_errors_add(errors, vm->device_place,
                         "%s: an NTB adapter is emulated by " CLU_PLAN_NTB_TYPE
-                        "; leave 'device' out",
+                        ", or as the link's 'chip' says; leave 'device' out",
                         topo->path);
         return;
     }

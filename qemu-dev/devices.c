@@ -6,10 +6,12 @@
 #include "qemu/osdep.h"
 #include "devices.h"
 #include "farside_gpu.h"
-#include "farside_ntb.h"
+#include "farside_amd.h"
+#include "farside_switchtec.h"
 
 void farside_devices_register(void)
 {
-    farside_ntb_register_types();
+    farside_switchtec_register_types();
+    farside_amd_register_types();
     farside_gpu_register_types();
 }

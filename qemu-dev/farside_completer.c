@@ -33,17 +33,31 @@
 /* The longest read of registers: a device that wants more fetches a block. */
 #define REGISTER_BYTES 8
 
+/*
+ * The most register writes of the peer that wait for a flush. A host has one
+ * for each CPU.
+ */
+#define PENDING_MAX 256
+
 typedef struct {
     unsigned type;
     size_t size;
     uint8_t body[];
 } Deferred;
 
+/* A register write of the peer that has closed a window */
+typedef struct {
+    uint32_t flush;
+    uint16_t tag;
+} Pending;
+
 struct FarsideCompleter {
     PCIDevice *pci;
     FarsidePeer *peer;
-    FarsideCtrl *ctrl;
-    FarsideRegs *regs;
+    FarsideReach *reach;
+    FarsideChip *chip;
+    FarsideWindows *windows;
+    GArray *pending; /* of Pending */
     uint64_t unsupported; /* see farside_completer_unsupported() */
     GQueue deferred; /* of Deferred */
     size_t deferred_bytes;
@@ -114,7 +128,7 @@ static MemoryRegion *harmless_region(FarsideCompleter *s, uint64_t address,
     }
     /* No read of an NTB device's registers has an effect. */
     return farside_windows_forward(mr) ||
-                   (!is_write && mr->ops == &farside_regs_ops) ||
+                   (!is_write && farside_registers_own(mr)) ||
                    !g_strcmp0(memory_region_name(mr), "nvme-cmb")
                ? mr
                : NULL;
@@ -212,7 +226,71 @@ static void serve_write(FarsideCompleter *s, const struct farside_wire_write *m)
         qemu_log_mask(LOG_GUEST_ERROR,
                       "%s: the peer wrote to 0x%" PRIx64
                       ", where there is no memory and no device\n",
-                      TYPE_FARSIDE_NTB, m->address);
+                      object_get_typename(OBJECT(s->pci)), m->address);
+    }
+}
+
+/* Registers of this host */
+
+static void serve_register_read(FarsideCompleter *s,
+                                const struct farside_wire_read *m)
+{
+    struct farside_wire_completion c = {
+        .tag = m->tag,
+        .status = FARSIDE_WIRE_UR,
+    };
+    uint8_t data[8];
+    uint64_t value;
+
+    if (s->chip->class->serve_read(s->chip, m->address, m->length, &value)) {
+        c.status = FARSIDE_WIRE_SC;
+        c.length = m->length;
+        stn_le_p(data, m->length, value);
+    }
+    farside_peer_send_completion(s->peer, m, &c, data);
+}
+
+static void complete_write(FarsideCompleter *s, uint16_t tag, unsigned status)
+{
+    struct farside_wire_read m = {.space = FARSIDE_WIRE_REGISTERS_NP};
+    struct farside_wire_completion c = {.tag = tag, .status = status};
+
+    farside_peer_send_completion(s->peer, &m, &c, NULL);
+}
+
+static void write_flushed(void *opaque, uint32_t number)
+{
+    FarsideCompleter *s = opaque;
+    unsigned i;
+
+    for (i = 0; i < s->pending->len; i++) {
+        const Pending p = g_array_index(s->pending, Pending, i);
+
+        if (p.flush == number) {
+            g_array_remove_index(s->pending, i);
+            complete_write(s, p.tag, FARSIDE_WIRE_SC);
+            return;
+        }
+    }
+}
+
+static void serve_register_write(FarsideCompleter *s,
+                                 const struct farside_wire_write *m)
+{
+    uint64_t value = ldn_le_p(m + 1, m->length);
+    Pending p = {.tag = m->tag};
+    bool ok;
+
+    farside_windows_take_closed(s->windows);
+    ok = s->chip->class->serve_write(s->chip, m->address, value, m->length);
+    if (m->space != FARSIDE_WIRE_REGISTERS_NP) {
+        return;
+    }
+    if (farside_windows_take_closed(s->windows)) {
+        p.flush = farside_windows_flush(s->windows, write_flushed, s);
+        g_array_append_val(s->pending, p);
+    } else {
+        complete_write(s, m->tag, ok ? FARSIDE_WIRE_SC : FARSIDE_WIRE_UR);
     }
 }
 
@@ -236,19 +314,20 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
     switch (type) {
     case FARSIDE_WIRE_READ:
         hops = farside_requester_set_hops(read->hops + 1);
-        serve_read(s, body);
+        read->space ? serve_register_read(s, read) : serve_read(s, read);
         farside_requester_set_hops(hops);
         break;
     case FARSIDE_WIRE_WRITE:
         hops = farside_requester_set_hops(write->hops + 1);
-        serve_write(s, body);
+        write->space ? serve_register_write(s, write) : serve_write(s, write);
         farside_requester_set_hops(hops);
         break;
     case FARSIDE_WIRE_DOORBELL:
-        farside_regs_ring(s->regs, doorbell->bits);
+        s->chip->class->ring(s->chip, doorbell->bits);
         break;
     case FARSIDE_WIRE_MESSAGE:
-        farside_regs_message(s->regs, message->index, message->value);
+        s->chip->class->message(s->chip, message->index,
+                                message->value);
         break;
     }
     current_cpu = cpu;
@@ -266,13 +345,23 @@ static bool read_meets_deferred(FarsideCompleter *s,
         const Deferred *d = l->data;
 
         write = (const void *)d->body;
-        if (d->type == FARSIDE_WIRE_WRITE &&
+        if (d->type == FARSIDE_WIRE_WRITE && !write->space &&
             read->address < write->address + write->length &&
             write->address < read->address + read->length) {
             return true;
         }
     }
     return false;
+}
+
+/* True for a READ or a WRITE of registers. */
+static bool is_of_registers(unsigned type, const void *body)
+{
+    const struct farside_wire_read *read = body;
+    const struct farside_wire_write *write = body;
+
+    return (type == FARSIDE_WIRE_READ && read->space) ||
+           (type == FARSIDE_WIRE_WRITE && write->space);
 }
 
 /*
@@ -287,7 +376,8 @@ static bool is_held_up(FarsideCompleter *s, unsigned type, const void *body)
     uint64_t address, size;
     hwaddr offset;
 
-    if (!is_write && type != FARSIDE_WIRE_READ) {
+    if ((!is_write && type != FARSIDE_WIRE_READ) ||
+        is_of_registers(type, body)) {
         return false;
     }
     address = is_write ? write->address : read->address;
@@ -317,6 +407,7 @@ static bool has_to_wait(FarsideCompleter *s, unsigned type, const void *body)
 
     /* A read of 0 bytes waits for all earlier writes. */
     if (behind && (type != FARSIDE_WIRE_READ || read->length == 0 ||
+                   read->space ||
                    !target_is_memory(s, read->address, read->length, false) ||
                    read_meets_deferred(s, read))) {
         return true;
@@ -324,7 +415,13 @@ static bool has_to_wait(FarsideCompleter *s, unsigned type, const void *body)
     return is_held_up(s, type, body);
 }
 
-static bool request_is_sane(const FarsideLinkMessage *m)
+/* Registers are read and written as a whole. */
+static bool register_is_sane(uint64_t offset, unsigned size)
+{
+    return is_power_of_2(size) && size <= 8 && offset % size == 0;
+}
+
+static bool request_is_sane(FarsideCompleter *s, const FarsideLinkMessage *m)
 {
     const struct farside_wire_read *read = m->body;
     const struct farside_wire_write *write = m->body;
@@ -332,11 +429,19 @@ static bool request_is_sane(const FarsideLinkMessage *m)
 
     switch (m->type) {
     case FARSIDE_WIRE_READ:
-        return read->length <= FARSIDE_WIRE_PAYLOAD;
+        return read->space == FARSIDE_WIRE_MEMORY
+                   ? read->length <= FARSIDE_WIRE_PAYLOAD
+                   : read->space == FARSIDE_WIRE_REGISTERS &&
+                         register_is_sane(read->address, read->length);
     case FARSIDE_WIRE_WRITE:
-        return write->length == m->size - sizeof(*write);
+        return write->length == m->size - sizeof(*write) &&
+               write->space <= FARSIDE_WIRE_REGISTERS_NP &&
+               (write->space == FARSIDE_WIRE_MEMORY ||
+                register_is_sane(write->address, write->length)) &&
+               (write->space != FARSIDE_WIRE_REGISTERS_NP ||
+                s->pending->len < PENDING_MAX);
     case FARSIDE_WIRE_MESSAGE:
-        return message->index < SWITCHTEC_MSGS;
+        return message->index < s->chip->class->messages;
     default:
         return true;
     }
@@ -355,13 +460,16 @@ static void refuse(FarsideCompleter *s, unsigned type, const void *body)
                   "%s: the peer's %s of %u bytes at 0x%" PRIx64 " after %u "
                   "links: no window of the peer leads there, or the request "
                   "has crossed too many links\n",
-                  TYPE_FARSIDE_NTB, is_read ? "read" : "write",
+                  object_get_typename(OBJECT(s->pci)),
+                  is_read ? "read" : "write",
                   is_read ? read->length : write->length,
                   is_read ? read->address : write->address,
                   is_read ? read->hops : write->hops);
     if (is_read) {
         c.tag = read->tag;
         farside_peer_send_completion(s->peer, read, &c, NULL);
+    } else if (write->space == FARSIDE_WIRE_REGISTERS_NP) {
+        complete_write(s, write->tag, FARSIDE_WIRE_UR);
     }
 }
 
@@ -371,17 +479,18 @@ static bool is_supported(FarsideCompleter *s, unsigned type, const void *body)
     const struct farside_wire_read *read = body;
     const struct farside_wire_write *write = body;
 
+    if (is_of_registers(type, body)) {
+        return s->chip->class->serve_read;
+    }
     switch (type) {
     case FARSIDE_WIRE_READ:
         /* A read of 0 bytes reads nothing, so it needs no window. */
         return read->length == 0 ||
                (read->hops < FARSIDE_WIRE_HOPS &&
-                farside_ctrl_peer_reaches(s->ctrl, read->address,
-                                          read->length));
+                farside_reach_holds(s->reach, read->address, read->length));
     case FARSIDE_WIRE_WRITE:
         return write->hops < FARSIDE_WIRE_HOPS &&
-               farside_ctrl_peer_reaches(s->ctrl, write->address,
-                                         write->length);
+               farside_reach_holds(s->reach, write->address, write->length);
     default:
         return true;
     }
@@ -408,7 +517,7 @@ bool farside_completer_on_request(FarsideCompleter *s,
 {
     Deferred *d;
 
-    if (!request_is_sane(m)) {
+    if (!request_is_sane(s, m)) {
         return false;
     }
     if (!crosses(s, m->type)) {
@@ -508,6 +617,7 @@ void farside_completer_peer_gone(FarsideCompleter *s)
     while ((d = deferred_pop(s))) {
         g_free(d);
     }
+    g_array_set_size(s->pending, 0);
 }
 
 uint64_t farside_completer_unsupported(const FarsideCompleter *s)
@@ -515,15 +625,17 @@ uint64_t farside_completer_unsupported(const FarsideCompleter *s)
     return s->unsupported;
 }
 
-FarsideCompleter *farside_completer_new(PCIDevice *pci, FarsidePeer *peer,
-                                        FarsideCtrl *ctrl, FarsideRegs *regs)
+FarsideCompleter *farside_completer_new(PCIDevice *pci,
+                                        const FarsideParts *parts)
 {
     FarsideCompleter *s = g_new0(FarsideCompleter, 1);
 
     s->pci = pci;
-    s->peer = peer;
-    s->ctrl = ctrl;
-    s->regs = regs;
+    s->peer = parts->peer;
+    s->reach = parts->reach;
+    s->chip = parts->chip;
+    s->windows = parts->windows;
+    s->pending = g_array_new(false, false, sizeof(Pending));
     g_queue_init(&s->deferred);
     /*
      * This context runs only in the main loop. Bottom halves of the default
@@ -540,6 +652,7 @@ void farside_completer_free(FarsideCompleter *s)
     if (s) {
         notifier_remove(&s->idle);
         qemu_bh_delete(s->deferred_bh);
+        g_array_free(s->pending, true);
         g_free(s);
     }
 }

@@ -12,6 +12,9 @@
  * reads bytes that they write. If such reads had to wait, two devices that each
  * read from the other host's memory would wait for each other.
  *
+ * A request for a register of this host goes to the chip. A non-posted write
+ * that closes a window completes when no CPU uses that window any more.
+ *
  * A memory request that no window of the peer leads to, or that has crossed too
  * many links, is an Unsupported Request (PCIe 5.0 s2.3.1): a read completes
  * with that status, a write is dropped. Both are counted and logged.
@@ -19,15 +22,13 @@
 #ifndef FARSIDE_COMPLETER_H
 #define FARSIDE_COMPLETER_H
 
-#include "farside_ctrl.h"
-#include "farside_peer.h"
-#include "farside_regs.h"
+#include "farside_parts.h"
 
 typedef struct FarsideCompleter FarsideCompleter;
 
 /* The parameters are borrowed. */
-FarsideCompleter *farside_completer_new(PCIDevice *pci, FarsidePeer *peer,
-                                        FarsideCtrl *ctrl, FarsideRegs *regs);
+FarsideCompleter *farside_completer_new(PCIDevice *pci,
+                                        const FarsideParts *parts);
 void farside_completer_free(FarsideCompleter *s);
 
 /*

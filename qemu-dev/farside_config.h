@@ -1,21 +1,34 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The properties of the NTB device, and its sizes that no property changes.
+ * The properties that all NTB devices have, and the shape of the PCI function,
+ * which a chip describes.
  */
 #ifndef FARSIDE_CONFIG_H
 #define FARSIDE_CONFIG_H
 
-#include "switchtec_regs.h"
 #include "wire/farside_wire.h"
 
-#define TYPE_FARSIDE_NTB "farside-switchtec"
+/* Abstract: each chip has a type of its own. */
+#define TYPE_FARSIDE_NTB "farside-ntb"
 
-#define FARSIDE_NTB_WINDOWS FARSIDE_WIRE_WINDOWS
+#define FARSIDE_NTB_WINDOWS FARSIDE_WIRE_BAR_WINDOWS
 /* The number of a window's BAR */
 #define FARSIDE_NTB_WINDOW_BAR(window) (2 + 2 * (window))
-/* Entries of the requester ID table */
-#define FARSIDE_NTB_REQ_IDS 32
 #define FARSIDE_NTB_PARTITIONS 2
+
+/*
+ * The PCI function as its chip describes it. BAR 0 has the registers, and the
+ * MSI-X tables among them.
+ */
+typedef struct FarsideShape {
+    uint16_t vendor_id;
+    uint16_t device_id;
+    uint32_t registers_size; /* bytes of BAR 0 */
+    uint32_t msix_table;     /* offsets in BAR 0 */
+    uint32_t msix_pba;
+    uint8_t vectors;
+    uint16_t link_status; /* of the PCI Express capability; 0: QEMU's */
+} FarsideShape;
 
 /*
  * Only farside_ntb.c writes it. After realize it writes only the members that
@@ -25,18 +38,16 @@ typedef struct FarsideConfig {
     char *link_path;
     char *trace_path; /* nullable; changes at run time */
     bool listen;
-    bool check_requester;
+    bool check_requester; /* only functions that the chip names may enter */
     bool check_interrupts;
     bool enabled; /* this side of the link; changes at run time */
     bool cut;     /* a fault holds the link down; changes at run time */
     bool trains;  /* it trains after the fault; changes at run time */
-    uint8_t partition;
-    uint8_t generation;
-    uint8_t vectors;
-    uint16_t lut_entries;
+    uint8_t partition; /* number of this host at the chip */
     uint64_t bar_size[FARSIDE_NTB_WINDOWS]; /* bytes */
     uint32_t timeout_ms;
     uint32_t max_payload; /* bytes */
+    FarsideShape shape;
 } FarsideConfig;
 
 /* The partition of the device at the other end of the link. */

@@ -128,7 +128,7 @@ static void wait_noted(CPUState *cpu, run_on_cpu_data data)
         qemu_log_mask(LOG_UNIMP,
                       "%s: the peer does not acknowledge that pages are "
                       "unmapped\n",
-                      TYPE_FARSIDE_NTB);
+                      object_get_typename(OBJECT(s->pci)));
     }
     object_unref(OBJECT(s->pci));
 }
@@ -358,7 +358,7 @@ static void announce(FarsideMemory *s)
                          "which is slow; use -object "
                          "memory-backend-memfd,share=on, and an intel-iommu "
                          "with caching-mode=on",
-                         TYPE_FARSIDE_NTB);
+                         object_get_typename(OBJECT(s->pci)));
     }
     farside_peer_send_ram(s->peer, &m, fds);
     if (m.translated) {

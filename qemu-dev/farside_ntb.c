@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * An NTB device with the registers of a Switchtec that has two partitions. This
- * process holds one partition. The process at the other end of the link holds
- * the other. docs/reference/device.md is the specification of the device.
+ * The PCI device of all NTB chips: identity, BARs, properties, reset. This
+ * process holds one host's part of the chip. The process at the other end of
+ * the link holds the other. docs/reference/device.md is the specification of
+ * the device.
  *
- * This file has the PCI device: identity, BARs, properties, reset. Each part of
- * the device has a file of its own, and keeps its struct to itself; see
- * farside_ntb_make_parts(). Everything runs under the big lock, except the
- * translation of windows (farside_windows.c) and the thread that writes a trace
- * (farside_trace_file.c).
+ * Each part of the device has a file of its own, and keeps its struct to
+ * itself; see farside_ntb_make_parts(). Everything runs under the big lock,
+ * except the translation of windows (farside_windows.c) and the thread that
+ * writes a trace (farside_trace_file.c).
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -18,30 +18,18 @@
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
 #include "migration/vmstate.h"
-#include "farside_config.h"
+#include "farside_completer.h"
 #include "farside_drain.h"
 #include "farside_ntb.h"
 #include "farside_origin.h"
-#include "farside_qemu.h"
-#include "farside_recorder.h"
-#include "farside_session.h"
 #include "farside_time.h"
 
-#define BAR_GAS 0
+#define BAR_REGISTERS 0
 
-OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtb, FARSIDE_NTB)
-
-struct FarsideNtb {
-    PCIDevice parent_obj;
-
-    FarsideConfig config;
-    MemoryRegion gas; /* BAR 0 */
-
-    /* Freed with the object, because its memory regions point into these. */
-    FarsideRecorder *recorder;
-    FarsideParts parts;
-    FarsideSession *session;
-};
+const FarsideChipClass *farside_ntb_chip(PCIDevice *pci)
+{
+    return FARSIDE_NTB_GET_CLASS(pci)->chip;
+}
 
 static void farside_ntb_write_config(PCIDevice *pci, uint32_t address,
                                      uint32_t value, int length)
@@ -63,20 +51,6 @@ static bool farside_ntb_check(const FarsideConfig *config, Error **errp)
     }
     if (config->partition >= FARSIDE_NTB_PARTITIONS) {
         error_setg(errp, "property 'partition' must be 0 or 1");
-        return false;
-    }
-    if (config->generation < 3 || config->generation > 5) {
-        error_setg(errp, "property 'generation' must be 3, 4 or 5");
-        return false;
-    }
-    if (config->vectors < 4 || config->vectors > SWITCHTEC_MSIX_MAX) {
-        error_setg(errp, "property 'vectors' must be 4 to %d",
-                   SWITCHTEC_MSIX_MAX);
-        return false;
-    }
-    if (config->lut_entries < 1 || config->lut_entries > SWITCHTEC_MAX_LUT) {
-        error_setg(errp, "property 'lut-entries' must be 1 to %d",
-                   SWITCHTEC_MAX_LUT);
         return false;
     }
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
@@ -107,16 +81,15 @@ static bool farside_ntb_check(const FarsideConfig *config, Error **errp)
 static bool farside_ntb_init_msix(FarsideNtb *s, Error **errp)
 {
     PCIDevice *pci = PCI_DEVICE(s);
-    unsigned block =
-        SWITCHTEC_NTB_DBMSG + s->config.partition * SWITCHTEC_NTB_DBMSG_STRIDE;
+    const FarsideShape *shape = &s->config.shape;
     unsigned i;
 
-    if (msix_init(pci, s->config.vectors, &s->gas, BAR_GAS,
-                  block + SWITCHTEC_DBMSG_MSIX, &s->gas, BAR_GAS,
-                  block + SWITCHTEC_DBMSG_PBA, 0, errp) < 0) {
+    if (msix_init(pci, shape->vectors, s->bar, BAR_REGISTERS,
+                  shape->msix_table, s->bar, BAR_REGISTERS,
+                  shape->msix_pba, 0, errp) < 0) {
         return false;
     }
-    for (i = 0; i < s->config.vectors; i++) {
+    for (i = 0; i < shape->vectors; i++) {
         msix_vector_use(pci, i);
     }
     return true;
@@ -127,11 +100,11 @@ static void farside_ntb_exit(PCIDevice *pci)
     FarsideNtb *s = FARSIDE_NTB(pci);
 
     farside_session_stop(s->session);
-    farside_recorder_stop(s->recorder);
+    farside_recorder_stop(s->parts.recorder);
     farside_memory_stop(s->parts.memory);
     farside_windows_stop(s->parts.windows);
     msix_unuse_all_vectors(pci);
-    msix_uninit(pci, &s->gas, &s->gas);
+    msix_uninit(pci, s->bar, s->bar);
     pcie_cap_exit(pci);
 }
 
@@ -142,16 +115,17 @@ static void farside_ntb_make_parts(FarsideNtb *s)
     PCIDevice *pci = PCI_DEVICE(s);
     FarsideParts *p = &s->parts;
 
-    p->recorder = s->recorder;
-    p->peer = farside_peer_new(config, pci, s->recorder);
+    p->peer = farside_peer_new(config, pci, p->recorder);
     p->wait = farside_wait_new(config);
     p->memory = farside_memory_new(pci, p->peer, p->wait);
     p->requester = farside_requester_new(config, pci, p->peer, p->wait);
-    p->windows = farside_windows_new(config, pci, s->recorder, p->peer,
+    p->windows = farside_windows_new(config, pci, p->recorder, p->peer,
                                      p->requester);
-    p->ctrl = farside_ctrl_new(config, pci, p->peer, p->requester, p->windows);
-    p->regs = farside_regs_new(config, pci, p->peer, p->requester, p->ctrl);
-    p->completer = farside_completer_new(pci, p->peer, p->ctrl, p->regs);
+    p->registers = farside_registers_new(p->requester);
+    p->interrupts = farside_interrupts_new(config, pci);
+    p->reach = farside_reach_new(config);
+    p->chip = farside_ntb_chip(pci)->new(config, pci, p);
+    p->completer = farside_completer_new(pci, p);
 }
 
 static void farside_ntb_finalize(Object *obj)
@@ -160,35 +134,38 @@ static void farside_ntb_finalize(Object *obj)
 
     farside_session_free(s->session);
     farside_completer_free(s->parts.completer);
-    farside_regs_free(s->parts.regs);
-    farside_ctrl_free(s->parts.ctrl);
+    if (s->parts.chip) {
+        s->parts.chip->class->free(s->parts.chip);
+    }
+    farside_reach_free(s->parts.reach);
+    farside_interrupts_free(s->parts.interrupts);
+    farside_registers_free(s->parts.registers);
     farside_windows_free(s->parts.windows);
     farside_requester_free(s->parts.requester);
     farside_memory_free(s->parts.memory);
     farside_wait_free(s->parts.wait);
     farside_peer_free(s->parts.peer);
-    farside_recorder_free(s->recorder);
+    farside_recorder_free(s->parts.recorder);
     g_free(s->config.trace_path);
 }
 
 static void farside_ntb_realize(PCIDevice *pci, Error **errp)
 {
-    static const uint16_t device_ids[] = {
-        SWITCHTEC_DEVICE_ID_GEN3,
-        SWITCHTEC_DEVICE_ID_GEN4,
-        SWITCHTEC_DEVICE_ID_GEN5,
-    };
     FarsideNtb *s = FARSIDE_NTB(pci);
+    const FarsideShape *shape = &s->config.shape;
+    const FarsideChipClass *chip = farside_ntb_chip(pci);
     unsigned i;
 
-    if (!farside_ntb_check(&s->config, errp)) {
+    if (!farside_ntb_check(&s->config, errp) ||
+        (chip->check && !chip->check(pci, errp))) {
         return;
     }
     farside_drain_controllers();
-    pci_config_set_device_id(pci->config, device_ids[s->config.generation - 3]);
-    pci_set_word(pci->config + PCI_SUBSYSTEM_VENDOR_ID, SWITCHTEC_VENDOR_ID);
-    pci_set_word(pci->config + PCI_SUBSYSTEM_ID,
-                 device_ids[s->config.generation - 3]);
+    chip->describe(pci, &s->config.shape);
+    pci_config_set_vendor_id(pci->config, shape->vendor_id);
+    pci_config_set_device_id(pci->config, shape->device_id);
+    pci_set_word(pci->config + PCI_SUBSYSTEM_VENDOR_ID, shape->vendor_id);
+    pci_set_word(pci->config + PCI_SUBSYSTEM_ID, shape->device_id);
 
     if (pcie_endpoint_cap_init(pci, 0) < 0) {
         error_setg(errp, "configuration space has no place left for the PCI "
@@ -196,22 +173,25 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
         return;
     }
     pcie_cap_flr_init(pci);
+    if (shape->link_status) {
+        pci_set_word(pci->config + pci->exp.exp_cap + PCI_EXP_LNKSTA,
+                     shape->link_status);
+    }
 
-    s->recorder = farside_recorder_new(&s->config, pci);
-    if (!farside_recorder_prepare(s->recorder, s->config.trace_path, errp)) {
+    s->parts.recorder = farside_recorder_new(&s->config, pci);
+    if (!farside_recorder_prepare(s->parts.recorder, s->config.trace_path,
+                                  errp)) {
         goto fail_recorder;
     }
-    farside_recorder_switch(s->recorder, false);
+    farside_recorder_switch(s->parts.recorder, false);
     farside_ntb_make_parts(s);
 
-    memory_region_init_io(&s->gas, OBJECT(s), &farside_regs_ops, s->parts.regs,
-                          "farside-gas", SWITCHTEC_GAS_SIZE);
-    /* This device serves the peer's requests while it waits for the peer. */
-    s->gas.disable_reentrancy_guard = true;
-    pci_register_bar(pci, BAR_GAS,
+    s->bar = farside_registers_start(s->parts.registers, OBJECT(s),
+                                     s->parts.chip, shape->registers_size);
+    pci_register_bar(pci, BAR_REGISTERS,
                      PCI_BASE_ADDRESS_SPACE_MEMORY |
                          PCI_BASE_ADDRESS_MEM_TYPE_64,
-                     &s->gas);
+                     s->bar);
     if (!farside_ntb_init_msix(s, errp)) {
         goto fail_recorder;
     }
@@ -244,9 +224,9 @@ fail_windows:
     farside_windows_stop(s->parts.windows);
 fail_msix:
     msix_unuse_all_vectors(pci);
-    msix_uninit(pci, &s->gas, &s->gas);
+    msix_uninit(pci, s->bar, s->bar);
 fail_recorder:
-    farside_recorder_stop(s->recorder);
+    farside_recorder_stop(s->parts.recorder);
     pcie_cap_exit(pci);
 }
 
@@ -255,8 +235,7 @@ static void farside_ntb_reset(DeviceState *dev)
 {
     FarsideNtb *s = FARSIDE_NTB(dev);
 
-    farside_regs_reset(s->parts.regs);
-    farside_ctrl_reset(s->parts.ctrl);
+    s->parts.chip->class->reset(s->parts.chip);
     farside_peer_send(s->parts.peer, FARSIDE_WIRE_RESET, NULL, 0);
 }
 
@@ -337,12 +316,12 @@ static char *farside_ntb_get_trace(Object *obj, Error **errp)
 
 static void farside_ntb_switch_trace(FarsideNtb *s, bool on)
 {
-    bool was_on = farside_recorder_is_on(s->recorder);
+    bool was_on = farside_recorder_is_on(s->parts.recorder);
 
     if (was_on && !on) {
         farside_windows_end_trace(s->parts.windows);
     }
-    farside_recorder_switch(s->recorder,
+    farside_recorder_switch(s->parts.recorder,
                             farside_peer_link_is_up(s->parts.peer));
     if (was_on != on) {
         farside_windows_trace_changed(s->parts.windows);
@@ -355,7 +334,7 @@ static void farside_ntb_set_trace(Object *obj, const char *value, Error **errp)
 
     if (DEVICE(obj)->realized) {
         if (g_strcmp0(value, s->config.trace_path ?: "") == 0 ||
-            !farside_recorder_prepare(s->recorder, value, errp)) {
+            !farside_recorder_prepare(s->parts.recorder, value, errp)) {
             return;
         }
         farside_ntb_switch_trace(s, *value);
@@ -367,14 +346,9 @@ static void farside_ntb_set_trace(Object *obj, const char *value, Error **errp)
 static const Property farside_ntb_properties[] = {
     DEFINE_PROP_STRING("link", FarsideNtb, config.link_path),
     DEFINE_PROP_BOOL("listen", FarsideNtb, config.listen, false),
-    DEFINE_PROP_BOOL("check-requester", FarsideNtb, config.check_requester,
-                     false),
     DEFINE_PROP_BOOL("check-interrupts", FarsideNtb, config.check_interrupts,
                      false),
     DEFINE_PROP_UINT8("partition", FarsideNtb, config.partition, 0),
-    DEFINE_PROP_UINT8("generation", FarsideNtb, config.generation, 3),
-    DEFINE_PROP_UINT8("vectors", FarsideNtb, config.vectors, 32),
-    DEFINE_PROP_UINT16("lut-entries", FarsideNtb, config.lut_entries, 64),
     DEFINE_PROP_SIZE("bar2-size", FarsideNtb, config.bar_size[0], 8 * MiB),
     DEFINE_PROP_SIZE("bar4-size", FarsideNtb, config.bar_size[1], 64 * MiB),
     DEFINE_PROP_UINT32("completion-timeout", FarsideNtb, config.timeout_ms,
@@ -401,9 +375,7 @@ static void farside_ntb_class_init(ObjectClass *klass, FarsideClassData *data)
     pc->realize = farside_ntb_realize;
     pc->exit = farside_ntb_exit;
     pc->config_write = farside_ntb_write_config;
-    pc->vendor_id = SWITCHTEC_VENDOR_ID;
     pc->class_id = PCI_CLASS_BRIDGE_OTHER;
-    dc->desc = "PCIe non-transparent bridge (Switchtec)";
     device_class_set_legacy_reset(dc, farside_ntb_reset);
     dc->vmsd = &farside_ntb_vmstate;
     device_class_set_props(dc, farside_ntb_properties);
@@ -435,7 +407,9 @@ static void farside_ntb_class_init(ObjectClass *klass, FarsideClassData *data)
 static const TypeInfo farside_ntb_info = {
     .name = TYPE_FARSIDE_NTB,
     .parent = TYPE_PCI_DEVICE,
+    .abstract = true,
     .instance_size = sizeof(FarsideNtb),
+    .class_size = sizeof(FarsideNtbClass),
     .instance_init = farside_ntb_instance_init,
     .instance_finalize = farside_ntb_finalize,
     .class_init = farside_ntb_class_init,
@@ -448,10 +422,14 @@ static const TypeInfo farside_ntb_info = {
 
 void farside_ntb_register_types(void)
 {
+    static bool is_done;
+
+    if (is_done) {
+        return;
+    }
+    is_done = true;
     farside_drain_start();
     farside_origin_register_types();
     farside_windows_register_types();
     type_register_static(&farside_ntb_info);
 }
-
-type_init(farside_ntb_register_types)

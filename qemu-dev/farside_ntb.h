@@ -1,8 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * An NTB device. Each chip is a type of its own, below the abstract
+ * TYPE_FARSIDE_NTB, whose class has the FarsideChipClass.
+ */
 #ifndef FARSIDE_NTB_H
 #define FARSIDE_NTB_H
 
-/* The plugin calls this. In a QEMU tree, type_init() does. */
+#include "hw/pci/pci.h"
+#include "farside_chip.h"
+#include "farside_parts.h"
+#include "farside_qemu.h"
+#include "farside_session.h"
+
+typedef struct FarsideNtb {
+    PCIDevice parent_obj;
+
+    FarsideConfig config;
+    MemoryRegion *bar; /* BAR 0 */
+
+    /* Freed with the object, because its memory regions point into these. */
+    FarsideParts parts;
+    FarsideSession *session;
+} FarsideNtb;
+
+typedef struct FarsideNtbClass {
+    PCIDeviceClass parent_class;
+
+    const FarsideChipClass *chip;
+} FarsideNtbClass;
+
+OBJECT_DECLARE_TYPE(FarsideNtb, FarsideNtbClass, FARSIDE_NTB)
+
+/* The chip that an NTB device is. */
+const FarsideChipClass *farside_ntb_chip(PCIDevice *pci);
+
+/*
+ * Registers the abstract type, and all that NTB devices have in common. May be
+ * called more than once.
+ */
 void farside_ntb_register_types(void);
 
 #endif /* FARSIDE_NTB_H */

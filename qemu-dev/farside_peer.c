@@ -225,6 +225,26 @@ void farside_peer_send_read(FarsidePeer *s, const FarsideNear *near,
     }
 }
 
+void farside_peer_send_register(FarsidePeer *s,
+                                const struct farside_wire_write *m,
+                                uint64_t value)
+{
+    uint8_t data[8];
+    struct iovec pieces[] = {
+        {.iov_base = (void *)m, .iov_len = sizeof(*m)},
+        {.iov_base = data, .iov_len = m->length},
+    };
+
+    if (s->here) {
+        stn_le_p(data, m->length, value);
+        send_waiting(s);
+        farside_recorder_register(s->recorder, FARSIDE_TRACE_REGISTER_WRITE,
+                                  m->tag, m->address, m->length, value);
+        farside_link_send(s->link, FARSIDE_WIRE_WRITE, pieces,
+                          ARRAY_SIZE(pieces), NULL, 0);
+    }
+}
+
 void farside_peer_send_completion(FarsidePeer *s,
                                   const struct farside_wire_read *read,
                                   const struct farside_wire_completion *c,

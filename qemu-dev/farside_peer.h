@@ -91,6 +91,10 @@ void farside_peer_send_read(FarsidePeer *s, const FarsideNear *near,
 void farside_peer_send_write(FarsidePeer *s, const FarsideNear *near,
                              uint64_t address, uint64_t value, unsigned size,
                              unsigned hops);
+/* Sends @m, a write of a register of the peer's, with @value. */
+void farside_peer_send_register(FarsidePeer *s,
+                                const struct farside_wire_write *m,
+                                uint64_t value);
 /* Sends @c, the completion of @read. */
 void farside_peer_send_completion(FarsidePeer *s,
                                   const struct farside_wire_read *read,

@@ -128,6 +128,16 @@ static inline void bql_unlock(void)
 }
 #endif
 
+/* Releases the big lock until @cond is signalled, or @ms have passed. */
+static inline void farside_qemu_cond_timedwait(QemuCond *cond, int ms)
+{
+#if FARSIDE_QEMU(9, 0)
+    qemu_cond_timedwait_bql(cond, ms);
+#else
+    qemu_cond_timedwait_iothread(cond, ms);
+#endif
+}
+
 /* CPUs */
 
 #if FARSIDE_QEMU(9, 1)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qemu/bswap.h"
 #include "qemu/notify.h"
+#include "farside_ntb.h"
 #include "farside_qemu.h"
 #include "farside_recorder.h"
 #include "farside_trace_file.h"
@@ -9,16 +11,10 @@
 
 /* The longest wait for the lock of a trace */
 #define WAIT_MS 1000
-/* The longest body of a message that has no TLP: a control block. */
-#define BODY_MAX                                                               \
-    (FARSIDE_TRACE_BLOCK_HEAD +                                                \
-     FARSIDE_TRACE_BLOCK_BARS * FARSIDE_TRACE_BLOCK_BAR +                      \
-     8 * SWITCHTEC_MAX_LUT + 4 * FARSIDE_NTB_REQ_IDS)
-
 typedef struct {
     struct farside_trace_head head;
     uint8_t *at; /* end of the contents of bytes */
-    uint8_t bytes[sizeof(struct farside_trace_head) + BODY_MAX];
+    uint8_t bytes[sizeof(struct farside_trace_head) + FARSIDE_RECORD_MAX];
 } Record;
 
 struct FarsideRecorder {
@@ -31,6 +27,10 @@ struct FarsideRecorder {
 };
 
 static const uint8_t zeros[4];
+
+QEMU_BUILD_BUG_ON((int)FARSIDE_TRACE_CHIP_SWITCHTEC !=
+                      (int)FARSIDE_WIRE_CHIP_SWITCHTEC ||
+                  (int)FARSIDE_TRACE_CHIP_AMD != (int)FARSIDE_WIRE_CHIP_AMD);
 
 /* Leaves room for the head, which record_add() writes. */
 static void record_init(Record *r, unsigned kind)
@@ -80,6 +80,11 @@ void farside_recorder_read(FarsideRecorder *s, const FarsideNear *near,
     if (!s->file) {
         return;
     }
+    if (m->space) {
+        farside_recorder_register(s, FARSIDE_TRACE_REGISTER_READ, m->tag,
+                                  m->address, m->length, 0);
+        return;
+    }
     record_init(&r, FARSIDE_TRACE_TLP);
     r.head.transaction = m->tag;
     if (near) {
@@ -126,6 +131,12 @@ void farside_recorder_completion(FarsideRecorder *s,
     if (!s->file) {
         return;
     }
+    if (m->space) {
+        farside_recorder_register(s, FARSIDE_TRACE_REGISTER_ANSWER, c->tag,
+                                  c->status, c->length,
+                                  c->length ? ldn_le_p(data, c->length) : 0);
+        return;
+    }
     record_init(&r, FARSIDE_TRACE_TLP);
     r.head.transaction = c->tag;
     r.at = farside_tlp_put_completion(r.at, pci_requester_id(s->pci), c->status,
@@ -139,30 +150,26 @@ void farside_recorder_completion(FarsideRecorder *s,
     }
 }
 
-/* Messages that have no TLP */
+/* Registers */
 
-static void put_block(FarsideRecorder *s, Record *r,
-                      const struct farside_wire_ctrl *m)
+void farside_recorder_register(FarsideRecorder *s, unsigned what, uint16_t tag,
+                               uint64_t offset, unsigned size, uint64_t value)
 {
-    unsigned i;
+    Record r;
 
-    r->at = farside_trace_put32(r->at, m->lock_id);
-    r->at = farside_trace_put16(r->at, s->config->lut_entries);
-    r->at = farside_trace_put16(r->at, FARSIDE_NTB_REQ_IDS);
-    for (i = 0; i < FARSIDE_TRACE_BLOCK_BARS; i++) {
-        r->at = farside_trace_put32(r->at, m->bar[i].ctl);
-        r->at = farside_trace_put32(r->at, m->bar[i].win_size);
-        r->at = farside_trace_put64(r->at, m->bar[i].xlate);
-        r->at = farside_trace_put32(r->at, m->bar[i].ext_win_size);
-        r->at = farside_trace_put32(r->at, 0);
+    if (!s->file) {
+        return;
     }
-    for (i = 0; i < s->config->lut_entries; i++) {
-        r->at = farside_trace_put64(r->at, m->lut[i]);
-    }
-    for (i = 0; i < FARSIDE_NTB_REQ_IDS; i++) {
-        r->at = farside_trace_put32(r->at, m->req_id[i]);
-    }
+    record_init(&r, FARSIDE_TRACE_REGISTER);
+    r.head.transaction = tag;
+    r.at = farside_trace_put32(r.at, what);
+    r.at = farside_trace_put32(r.at, size);
+    r.at = farside_trace_put64(r.at, offset);
+    r.at = farside_trace_put64(r.at, value);
+    record_add(s, &r, 0, NULL, 0);
 }
+
+/* Messages that have no TLP */
 
 static void put_ram(Record *r, const struct farside_wire_ram *m)
 {
@@ -216,21 +223,16 @@ void farside_recorder_message(FarsideRecorder *s, unsigned type,
     case FARSIDE_WIRE_DOORBELL:
         r.at = farside_trace_put64(r.at, doorbell->bits);
         break;
-    case FARSIDE_WIRE_LOCKED:
-    case FARSIDE_WIRE_CONFIG:
-        put_block(s, &r, body);
-        break;
     case FARSIDE_WIRE_MESSAGE:
         put_words(&r, body, 2);
         break;
-    case FARSIDE_WIRE_CONFIGURED:
-        put_words(&r, body, 4);
-        break;
     case FARSIDE_WIRE_LINK:
-    case FARSIDE_WIRE_LOCK:
-    case FARSIDE_WIRE_RELEASE:
         put_words(&r, body, 1);
         break;
+    case FARSIDE_WIRE_RESET:
+        break;
+    default:
+        r.at = farside_ntb_chip(s->pci)->record(s->pci, type, body, r.at);
     }
     record_add(s, &r, 0, NULL, 0);
 }
@@ -263,6 +265,9 @@ void farside_recorder_arrival(FarsideRecorder *s, unsigned type,
     record_init(&r, FARSIDE_TRACE_ARRIVAL);
     switch (type) {
     case FARSIDE_WIRE_WRITE:
+        if (write->space) {
+            return;
+        }
         what = FARSIDE_TRACE_ARRIVED_WRITE;
         bytes = write->length;
         address = write->address;
@@ -375,7 +380,8 @@ void farside_recorder_switch(FarsideRecorder *s, bool link_up)
         s->sequence = 0;
         record_init(&r, FARSIDE_TRACE_START);
         r.at = farside_trace_put32(r.at, link_up);
-        r.at = farside_trace_put32(r.at, pci_requester_id(s->pci));
+        r.at = farside_trace_put16(r.at, farside_ntb_chip(s->pci)->number);
+        r.at = farside_trace_put16(r.at, pci_requester_id(s->pci));
         record_add(s, &r, 0, functions->data, functions->len);
         g_byte_array_unref(functions);
     }

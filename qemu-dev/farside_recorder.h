@@ -10,6 +10,7 @@
 
 #include "hw/pci/pci.h"
 #include "farside_config.h"
+#include "wire/farside_trace.h"
 
 typedef struct FarsideRecorder FarsideRecorder;
 
@@ -55,12 +56,18 @@ void farside_recorder_completion(FarsideRecorder *s,
                                  const struct farside_wire_read *m,
                                  const struct farside_wire_completion *c,
                                  const void *data);
+/*
+ * Records an access to a register of the peer, or the answer to one of the
+ * peer's. @what is FARSIDE_TRACE_REGISTER_*, @offset the status of an answer.
+ */
+void farside_recorder_register(FarsideRecorder *s, unsigned what, uint16_t tag,
+                               uint64_t offset, unsigned size, uint64_t value);
 /* Records a message of @type, except requests and completions. */
 void farside_recorder_message(FarsideRecorder *s, unsigned type,
                               const void *body);
 /*
  * A message of the peer has arrived. Records nothing unless it is a posted
- * request or a completion.
+ * request, but for a register's, or a completion.
  */
 void farside_recorder_arrival(FarsideRecorder *s, unsigned type,
                               const void *body);

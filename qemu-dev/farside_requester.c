@@ -4,6 +4,9 @@
 #include "qemu/log.h"
 #include "qemu/queue.h"
 #include "qemu/timer.h"
+#include "exec/cpu-common.h"
+#include "farside_flush.h"
+#include "farside_qemu.h"
 #include "farside_requester.h"
 #include "farside_time.h"
 
@@ -19,9 +22,13 @@ static unsigned hops;
 /* See farside_requester_hold_all(). */
 static bool held;
 
-/* A read. Its thread waits for the completion, if it is of no fetching. */
+/*
+ * A read, or a non-posted write, which has no data to come. Its thread waits
+ * for the completion, if it is of no fetching.
+ */
 typedef struct Read {
     uint16_t tag;
+    uint8_t space;
     bool done;
     bool ok;
     uint16_t status; /* of the completion; FARSIDE_WIRE_UR without one */
@@ -45,6 +52,13 @@ struct FarsideFetching {
     QTAILQ_ENTRY(FarsideFetching) next;
 };
 
+/* A non-posted write for which a CPU waits between two instructions */
+typedef struct Put {
+    FarsideRequester *requester;
+    Read read;
+    uint64_t offset;
+} Put;
+
 struct FarsideRequester {
     const FarsideConfig *config;
     PCIDevice *pci;
@@ -56,6 +70,7 @@ struct FarsideRequester {
     QEMUBH *over_bh;
     uint16_t next_tag;
     uint64_t unsupported; /* requests that had crossed too many links */
+    QemuCond answered;    /* with the big lock: a Put may be done */
 };
 
 /* The Completion Timeout of a request that begins now, as a time in ns */
@@ -97,7 +112,7 @@ static bool may_cross(FarsideRequester *s, uint64_t address)
                   "%s: a request for 0x%" PRIx64
                   " on the peer's bus has crossed %u links: windows lead in a "
                   "circle\n",
-                  TYPE_FARSIDE_NTB, address, hops);
+                  object_get_typename(OBJECT(s->pci)), address, hops);
     return false;
 }
 
@@ -118,6 +133,7 @@ static void begin_read(FarsideRequester *s, const FarsideNear *near,
         .address = address,
         .length = r->length,
         .hops = hops,
+        .space = r->space,
         .tag = s->next_tag++,
         .requester_id = pci_requester_id(s->pci),
     };
@@ -164,7 +180,7 @@ static void end_reads(FarsideRequester *s, uint64_t address, Read *reads,
             qemu_log_mask(LOG_UNIMP,
                           "%s: read of 0x%" PRIx64
                           " on the peer's bus: no completion\n",
-                          TYPE_FARSIDE_NTB, address);
+                          object_get_typename(OBJECT(s->pci)), address);
         }
     }
     farside_wait_end(s->wait, w,
@@ -191,6 +207,135 @@ bool farside_requester_read(FarsideRequester *s, const FarsideNear *near,
     }
     *ret_value = ldn_le_p(data, size);
     return true;
+}
+
+/* Registers of the peer's chip */
+
+bool farside_requester_ask(FarsideRequester *s, uint64_t offset, unsigned size,
+                           bool is_device, uint64_t *ret_value)
+{
+    uint8_t data[8];
+    Read r = {.length = size, .data = data, .space = FARSIDE_WIRE_REGISTERS};
+    FarsideWaiting w;
+
+    if (!begin_wait(s, offset, size, is_device, &w)) {
+        return false;
+    }
+    begin_read(s, NULL, offset, &r);
+    end_reads(s, offset, &r, 1, &w);
+    if (r.ok) {
+        *ret_value = ldn_le_p(data, size);
+    }
+    return r.ok;
+}
+
+static bool send_register(FarsideRequester *s, uint64_t offset, uint64_t value,
+                          unsigned size, unsigned space, bool is_device)
+{
+    /* The link may go down during the wait. */
+    if (!farside_peer_link_is_up(s->peer) || !may_cross(s, offset) ||
+        !farside_requester_wait(s, is_device) ||
+        !farside_peer_link_is_up(s->peer)) {
+        return false;
+    }
+    farside_peer_send_register(s->peer,
+                               &(struct farside_wire_write) {
+                                   .address = offset,
+                                   .length = size,
+                                   .hops = hops,
+                                   .space = space,
+                                   .tag = space == FARSIDE_WIRE_REGISTERS_NP
+                                              ? s->next_tag
+                                              : 0,
+                                   .requester_id = pci_requester_id(s->pci),
+                               },
+                               value);
+    return true;
+}
+
+void farside_requester_post(FarsideRequester *s, uint64_t offset,
+                            uint64_t value, unsigned size, bool is_device)
+{
+    send_register(s, offset, value, size, FARSIDE_WIRE_REGISTERS, is_device);
+}
+
+static void put_end(Put *p)
+{
+    FarsideRequester *s = p->requester;
+
+    QTAILQ_REMOVE(&s->reads, &p->read, next);
+    if (!p->read.done) {
+        qemu_log_mask(LOG_UNIMP,
+                      "%s: write of register 0x%" PRIx64
+                      " of the peer: no completion\n",
+                      object_get_typename(OBJECT(s->pci)), p->offset);
+    }
+    object_unref(OBJECT(s->pci));
+    g_free(p);
+}
+
+/* A CPU runs this before its guest's next block of code. */
+static void put_wait(CPUState *cpu, run_on_cpu_data data)
+{
+    Put *p = data.host_ptr;
+    FarsideRequester *s = p->requester;
+    int64_t deadline = deadline_from_now(s);
+
+    farside_flush_stand(cpu);
+    while (!p->read.done && farside_peer_link_is_up(s->peer) &&
+           !farside_wait_is_silent(s->wait)) {
+        if (farside_time_now() >= deadline) {
+            farside_wait_expired(s->wait);
+            break;
+        }
+        farside_qemu_cond_timedwait(&s->answered, 10);
+    }
+    farside_flush_go_on(cpu);
+    put_end(p);
+}
+
+/* The same where no CPU makes the access */
+static void put_wait_here(Put *p, bool is_device)
+{
+    FarsideRequester *s = p->requester;
+    bool in_time = true;
+    FarsideWaiting w;
+
+    if (farside_wait_begin(s->wait, &w, is_device)) {
+        while (!p->read.done && in_time && farside_peer_link_is_up(s->peer)) {
+            in_time = farside_wait_serve(&w);
+        }
+        farside_wait_end(s->wait, &w,
+                         p->read.done || !farside_peer_link_is_up(s->peer));
+    }
+    put_end(p);
+}
+
+void farside_requester_put(FarsideRequester *s, uint64_t offset, uint64_t value,
+                           unsigned size, bool is_device)
+{
+    Put *p;
+
+    if (farside_time()) {
+        farside_requester_post(s, offset, value, size, is_device);
+        return;
+    }
+    if (!send_register(s, offset, value, size, FARSIDE_WIRE_REGISTERS_NP,
+                       is_device)) {
+        return;
+    }
+    p = g_new0(Put, 1);
+    p->requester = s;
+    p->offset = offset;
+    p->read.tag = s->next_tag++;
+    p->read.space = FARSIDE_WIRE_REGISTERS_NP;
+    QTAILQ_INSERT_TAIL(&s->reads, &p->read, next);
+    object_ref(OBJECT(s->pci));
+    if (current_cpu && !is_device) {
+        async_run_on_cpu(current_cpu, put_wait, RUN_ON_CPU_HOST_PTR(p));
+    } else {
+        put_wait_here(p, is_device);
+    }
 }
 
 static FarsideFetched result_of(const Read *reads, unsigned count)
@@ -318,6 +463,7 @@ void farside_requester_link_down(FarsideRequester *s)
     while (!QTAILQ_EMPTY(&s->fetchings)) {
         fetching_end(QTAILQ_FIRST(&s->fetchings));
     }
+    qemu_cond_broadcast(&s->answered);
 }
 
 bool farside_requester_flush(FarsideRequester *s, bool is_device)
@@ -369,6 +515,18 @@ void farside_requester_write(FarsideRequester *s, const FarsideNear *near,
     }
 }
 
+bool farside_requester_awaits_register(const FarsideRequester *s, uint16_t tag)
+{
+    const Read *r;
+
+    QTAILQ_FOREACH(r, &s->reads, next) {
+        if (r->tag == tag && !r->done) {
+            return r->space != FARSIDE_WIRE_MEMORY;
+        }
+    }
+    return false;
+}
+
 bool farside_requester_on_completion(FarsideRequester *s,
                                      const FarsideLinkMessage *message)
 {
@@ -391,6 +549,7 @@ bool farside_requester_on_completion(FarsideRequester *s,
             }
             r->ok = true;
         }
+        qemu_cond_broadcast(&s->answered);
         if (r->fetching && --r->fetching->left == 0 && !r->fetching->is_over) {
             fetching_end(r->fetching);
         }
@@ -424,6 +583,7 @@ FarsideRequester *farside_requester_new(const FarsideConfig *config,
     QTAILQ_INIT(&s->fetchings);
     QTAILQ_INIT(&s->over);
     s->over_bh = qemu_bh_new(tell_over, s);
+    qemu_cond_init(&s->answered);
     return s;
 }
 
@@ -433,6 +593,7 @@ void farside_requester_free(FarsideRequester *s)
         farside_requester_link_down(s);
         tell_over(s);
         qemu_bh_delete(s->over_bh);
+        qemu_cond_destroy(&s->answered);
     }
     g_free(s);
 }

@@ -64,6 +64,22 @@ FarsideFetching *farside_requester_fetch_then(FarsideRequester *s,
                                               FarsideFetchDone *done,
                                               void *opaque);
 void farside_requester_cancel(FarsideFetching *fetching);
+/*
+ * Reads a register of the peer's chip, as farside_requester_read() does.
+ */
+bool farside_requester_ask(FarsideRequester *s, uint64_t offset, unsigned size,
+                           bool is_device, uint64_t *ret_value);
+/* Writes a register of the peer's chip, by a posted write. */
+void farside_requester_post(FarsideRequester *s, uint64_t offset,
+                            uint64_t value, unsigned size, bool is_device);
+/*
+ * The same by a non-posted write, which takes effect before the guest goes on:
+ * the CPU waits before its guest's next block of code. Other hosts may do the
+ * same at that time, so the CPU does not keep the big lock. In virtual time
+ * nobody waits: no access there goes to the peer's RAM directly.
+ */
+void farside_requester_put(FarsideRequester *s, uint64_t offset,
+                           uint64_t value, unsigned size, bool is_device);
 /* The link is down: nothing comes any more. */
 void farside_requester_link_down(FarsideRequester *s);
 /*
@@ -77,6 +93,8 @@ bool farside_requester_flush(FarsideRequester *s, bool is_device);
  */
 bool farside_requester_wait(FarsideRequester *s, bool is_device);
 
+/* True if the completion with this tag is for a register. */
+bool farside_requester_awaits_register(const FarsideRequester *s, uint16_t tag);
 /* Returns false if the peer must not send this message. */
 bool farside_requester_on_completion(FarsideRequester *s,
                                      const FarsideLinkMessage *m);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "qemu/osdep.h"
+#include "farside_completer.h"
+#include "farside_ntb.h"
 #include "farside_session.h"
 
 struct FarsideSession {
@@ -7,7 +9,25 @@ struct FarsideSession {
     PCIDevice *pci;
     const FarsideParts *parts;
     FarsideLink *link;
+    FarsideLinkOps ops;
+    FarsideLinkType types[FARSIDE_WIRE_TYPES];
 };
+
+static void link_event(FarsideSession *s)
+{
+    FarsideChip *chip = s->parts->chip;
+
+    chip->class->link_event(chip);
+}
+
+/* The peer was reset, or has come or gone: neither has windows to the other. */
+static void forget_windows(FarsideSession *s)
+{
+    FarsideChip *chip = s->parts->chip;
+
+    farside_reach_clear(s->parts->reach);
+    chip->class->peer_reset(chip);
+}
 
 static void update_link(FarsideSession *s)
 {
@@ -16,7 +36,7 @@ static void update_link(FarsideSession *s)
         if (!farside_peer_link_is_up(s->parts->peer)) {
             farside_requester_link_down(s->parts->requester);
         }
-        farside_regs_link_event(s->parts->regs);
+        link_event(s);
     }
 }
 
@@ -58,57 +78,17 @@ static bool on_reset(void *opaque, const FarsideLinkMessage *m)
 {
     FarsideSession *s = opaque;
 
-    farside_ctrl_peer_reset(s->parts->ctrl);
+    forget_windows(s);
     farside_windows_peer_reset(s->parts->windows);
-    farside_regs_link_event(s->parts->regs);
+    link_event(s);
     return true;
 }
 
-static bool on_lock(void *opaque, const FarsideLinkMessage *m)
+static bool on_windows(void *opaque, const FarsideLinkMessage *m)
 {
     FarsideSession *s = opaque;
 
-    farside_ctrl_on_lock(s->parts->ctrl, m->body);
-    return true;
-}
-
-static bool on_locked(void *opaque, const FarsideLinkMessage *m)
-{
-    FarsideSession *s = opaque;
-
-    farside_ctrl_on_locked(s->parts->ctrl, m->body);
-    return true;
-}
-
-static bool on_config(void *opaque, const FarsideLinkMessage *m)
-{
-    FarsideSession *s = opaque;
-
-    farside_ctrl_on_config(s->parts->ctrl, m->body);
-    return true;
-}
-
-static bool on_configured(void *opaque, const FarsideLinkMessage *m)
-{
-    FarsideSession *s = opaque;
-
-    farside_ctrl_on_configured(s->parts->ctrl, m->body);
-    return true;
-}
-
-static bool on_release(void *opaque, const FarsideLinkMessage *m)
-{
-    FarsideSession *s = opaque;
-
-    farside_ctrl_on_release(s->parts->ctrl, m->body);
-    return true;
-}
-
-static bool on_block(void *opaque, const FarsideLinkMessage *m)
-{
-    FarsideSession *s = opaque;
-
-    return farside_ctrl_on_block(s->parts->ctrl, m->body);
+    return farside_reach_on_windows(s->parts->reach, m);
 }
 
 static bool on_request(void *opaque, const FarsideLinkMessage *m)
@@ -121,16 +101,30 @@ static bool on_request(void *opaque, const FarsideLinkMessage *m)
 
 static bool on_completion(void *opaque, const FarsideLinkMessage *m)
 {
+    const struct farside_wire_completion *completion = m->body;
     FarsideSession *s = opaque;
 
-    farside_recorder_arrival(s->parts->recorder, m->type, m->body);
+    if (!farside_requester_awaits_register(s->parts->requester,
+                                           completion->tag)) {
+        farside_recorder_arrival(s->parts->recorder, m->type, m->body);
+    }
     return farside_requester_on_completion(s->parts->requester, m);
+}
+
+/* A message of the chip */
+static bool on_chip(void *opaque, const FarsideLinkMessage *m)
+{
+    FarsideSession *s = opaque;
+    FarsideChip *chip = s->parts->chip;
+    const FarsideChipClass *class = chip->class;
+
+    return class->types[m->type - class->type_first].receive(chip, m);
 }
 
 #define EXACTLY(type) \
     .size_min = sizeof(struct type), .size_max = sizeof(struct type)
 
-static const FarsideLinkType types[] = {
+static const FarsideLinkType types[FARSIDE_WIRE_TYPES] = {
     [FARSIDE_WIRE_RAM] = {
         EXACTLY(farside_wire_ram),
         .files_max = FARSIDE_WIRE_FDS,
@@ -151,26 +145,6 @@ static const FarsideLinkType types[] = {
         EXACTLY(farside_wire_message),
         .receive = on_request,
     },
-    [FARSIDE_WIRE_LOCK] = {
-        EXACTLY(farside_wire_lock),
-        .receive = on_lock,
-    },
-    [FARSIDE_WIRE_LOCKED] = {
-        EXACTLY(farside_wire_ctrl),
-        .receive = on_locked,
-    },
-    [FARSIDE_WIRE_CONFIG] = {
-        EXACTLY(farside_wire_ctrl),
-        .receive = on_config,
-    },
-    [FARSIDE_WIRE_CONFIGURED] = {
-        EXACTLY(farside_wire_configured),
-        .receive = on_configured,
-    },
-    [FARSIDE_WIRE_RELEASE] = {
-        EXACTLY(farside_wire_lock),
-        .receive = on_release,
-    },
     [FARSIDE_WIRE_READ] = {
         EXACTLY(farside_wire_read),
         .receive = on_request,
@@ -186,9 +160,12 @@ static const FarsideLinkType types[] = {
                     FARSIDE_WIRE_PAYLOAD,
         .receive = on_completion,
     },
-    [FARSIDE_WIRE_BLOCK] = {
-        EXACTLY(farside_wire_ctrl),
-        .receive = on_block,
+    [FARSIDE_WIRE_WINDOWS] = {
+        .size_min = sizeof(struct farside_wire_windows),
+        .size_max = sizeof(struct farside_wire_windows) +
+                    FARSIDE_WIRE_WINDOWS_PART *
+                        sizeof(struct farside_wire_window),
+        .receive = on_windows,
     },
     [FARSIDE_WIRE_NOTICES] = {
         .size_min = sizeof(struct farside_wire_notices) +
@@ -210,35 +187,33 @@ static void link_introduce(void *opaque, struct farside_wire_hello *ret_hello)
 {
     FarsideSession *s = opaque;
 
+    FarsideChip *chip = s->parts->chip;
+
     *ret_hello = (struct farside_wire_hello) {
         .partition = s->config->partition,
-        .generation = s->config->generation,
+        .chip = chip->class->number,
         .link_up = s->config->enabled,
         .requester_id = pci_requester_id(s->pci),
-        .lut_entries = s->config->lut_entries,
-        .req_ids = FARSIDE_NTB_REQ_IDS,
         .bar_size = {s->config->bar_size[0], s->config->bar_size[1]},
     };
+    if (chip->class->introduce) {
+        chip->class->introduce(chip, ret_hello);
+    }
 }
 
 static const char *link_check(void *opaque,
                               const struct farside_wire_hello *hello)
 {
     FarsideSession *s = opaque;
+    FarsideChip *chip = s->parts->chip;
     unsigned i;
 
+    if (hello->chip != chip->class->number) {
+        return "the devices at both ends are not of the same chip";
+    }
     if (hello->partition != farside_config_peer(s->config)) {
         return "property 'partition' is the same at both ends, "
                "but must be 0 at one and 1 at the other";
-    }
-    if (hello->generation != s->config->generation) {
-        return "property 'generation' is not the same at both ends";
-    }
-    if (hello->lut_entries != s->config->lut_entries) {
-        return "property 'lut-entries' is not the same at both ends";
-    }
-    if (hello->req_ids != FARSIDE_NTB_REQ_IDS) {
-        return "the peer's requester ID table has another size";
     }
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         if (hello->bar_size[i] != s->config->bar_size[i]) {
@@ -246,7 +221,8 @@ static const char *link_check(void *opaque,
                    "at both ends";
         }
     }
-    return NULL;
+    return chip->class->check_peer ? chip->class->check_peer(chip, hello)
+                                   : NULL;
 }
 
 static void link_established(void *opaque,
@@ -255,7 +231,7 @@ static void link_established(void *opaque,
     FarsideSession *s = opaque;
 
     farside_peer_appear(s->parts->peer, hello);
-    farside_ctrl_peer_reset(s->parts->ctrl);
+    forget_windows(s);
     farside_memory_announce(s->parts->memory);
     update_link(s);
 }
@@ -269,9 +245,9 @@ static void link_closed(void *opaque)
     farside_requester_peer_gone(s->parts->requester);
     farside_wait_forget(s->parts->wait);
     farside_peer_update(s->parts->peer);
-    farside_ctrl_peer_reset(s->parts->ctrl);
+    forget_windows(s);
     farside_windows_forget_ram(s->parts->windows);
-    farside_regs_link_event(s->parts->regs);
+    link_event(s);
 }
 
 static AddressSpace *link_bus(void *opaque)
@@ -297,9 +273,6 @@ static void link_drained(void *opaque)
 }
 
 static const FarsideLinkOps link_ops = {
-    .name = TYPE_FARSIDE_NTB,
-    .types = types,
-    .type_count = ARRAY_SIZE(types),
     .bus = link_bus,
     .introduce = link_introduce,
     .check = link_check,
@@ -327,12 +300,23 @@ FarsideSession *farside_session_new(const FarsideConfig *config, PCIDevice *pci,
                                     const FarsideParts *parts, Error **errp)
 {
     FarsideSession *s = g_new0(FarsideSession, 1);
+    const FarsideChipClass *chip = parts->chip->class;
+    unsigned i;
 
     s->config = config;
     s->pci = pci;
     s->parts = parts;
-    s->link = farside_link_new(config->link_path, config->listen, &link_ops, s,
-                               errp);
+    memcpy(s->types, types, sizeof(types));
+    for (i = 0; i < chip->type_count; i++) {
+        s->types[chip->type_first + i] = chip->types[i];
+        s->types[chip->type_first + i].receive = on_chip;
+    }
+    s->ops = link_ops;
+    s->ops.name = object_get_typename(OBJECT(pci));
+    s->ops.types = s->types;
+    s->ops.type_count = ARRAY_SIZE(s->types);
+    s->link =
+        farside_link_new(config->link_path, config->listen, &s->ops, s, errp);
     if (!s->link) {
         g_free(s);
         return NULL;

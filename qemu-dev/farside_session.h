@@ -7,26 +7,7 @@
 #ifndef FARSIDE_SESSION_H
 #define FARSIDE_SESSION_H
 
-#include "farside_completer.h"
-#include "farside_ctrl.h"
-#include "farside_memory.h"
-#include "farside_peer.h"
-#include "farside_regs.h"
-#include "farside_requester.h"
-#include "farside_windows.h"
-
-/* The parts of a device that take part in the conversation */
-typedef struct FarsideParts {
-    FarsideRecorder *recorder;
-    FarsidePeer *peer;
-    FarsideWait *wait;
-    FarsideMemory *memory;
-    FarsideRequester *requester;
-    FarsideWindows *windows;
-    FarsideCtrl *ctrl;
-    FarsideRegs *regs;
-    FarsideCompleter *completer;
-} FarsideParts;
+#include "farside_parts.h"
 
 typedef struct FarsideSession FarsideSession;
 

@@ -9,6 +9,7 @@
 #include "hw/core/cpu.h"
 #include "farside_contain.h"
 #include "farside_fetch.h"
+#include "farside_flush.h"
 #include "farside_mirror.h"
 #include "farside_origin.h"
 #include "farside_peer_ram.h"
@@ -17,7 +18,7 @@
 #include "farside_turn.h"
 #include "farside_windows.h"
 
-#define TYPE_FARSIDE_NTB_WINDOW "farside-switchtec-window"
+#define TYPE_FARSIDE_NTB_WINDOW "farside-ntb-window"
 
 /* Addresses for the forwarding regions, above all that a CPU can address */
 #define FORWARD_BASE (1ull << 54)
@@ -37,16 +38,11 @@ typedef struct {
         uint64_t address;
         uint64_t size;
     } ram[FARSIDE_WIRE_FDS];
-    struct {
-        unsigned lut_shift;
-        unsigned lut_count;     /* 0: no LUT window */
-        uint64_t direct_offset; /* of the direct window in the BAR */
-        uint64_t direct_size;   /* 0: no direct window */
-        uint64_t direct_target;
-    } window[FARSIDE_NTB_WINDOWS];
-    unsigned peer;
-    uint64_t lut[SWITCHTEC_MAX_LUT];
-    uint32_t req_id[FARSIDE_NTB_REQ_IDS];
+    bool admits_all;
+    unsigned id_count;
+    const uint16_t *ids; /* Requester IDs; behind the windows */
+    unsigned first[FARSIDE_NTB_WINDOWS + 1]; /* each BAR's first of window[] */
+    FarsideWindow window[];
 } Map;
 
 typedef struct {
@@ -62,12 +58,16 @@ struct FarsideWindows {
     FarsideRecorder *recorder;
     FarsidePeer *peer;
     FarsideRequester *requester;
-    const struct farside_wire_ctrl *block;
+    bool has_closed;     /* since farside_windows_take_closed() */
+    FarsideWindow *list; /* of the chip */
+    unsigned count;
+    uint16_t *ids; /* NULL: all may enter */
+    unsigned id_count;
     FarsideFetch *fetch;
     Window window[FARSIDE_NTB_WINDOWS];
-    Map *map; /* NULL: no block was set yet */
+    Map *map; /* NULL: the chip has not given its list yet */
     uint64_t refused; /* atomic: requests with a wrong Requester ID */
-    uint32_t flush_count;
+    FarsideFlushes *flushes;
     uint32_t trace_flush; /* number of the flush after the last change */
     bool write_through;   /* each forwarded write waits for the peer */
     bool behind;          /* a device's write may still be on its way */
@@ -82,31 +82,32 @@ struct FarsideWindows {
 static bool map_resolve(const Map *map, unsigned window, uint64_t offset,
                         uint64_t *ret_target, uint64_t *ret_size)
 {
-    uint64_t lut_size, entry, mask;
+    unsigned low = map->first[window], high = map->first[window + 1], middle;
+    const FarsideWindow *w;
 
     if (!map->link_up) {
         return false;
     }
-    lut_size = (uint64_t)map->window[window].lut_count
-               << map->window[window].lut_shift;
-    if (offset < lut_size) {
-        mask = MAKE_64BIT_MASK(0, map->window[window].lut_shift);
-        entry = map->lut[offset >> map->window[window].lut_shift];
-        if (!(entry & SWITCHTEC_LUT_EN) ||
-            SWITCHTEC_LUT_PART(entry) != map->peer) {
-            return false;
+    /* Windows before low begin at @offset or before, those from high behind. */
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        if (map->window[middle].offset <= offset) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
-        *ret_target = (entry & SWITCHTEC_ADDR_MASK & ~mask) | (offset & mask);
-        *ret_size = mask + 1 - (offset & mask);
-        return true;
     }
-    offset -= map->window[window].direct_offset;
-    if (offset < map->window[window].direct_size) {
-        *ret_target = map->window[window].direct_target + offset;
-        *ret_size = map->window[window].direct_size - offset;
-        return true;
+    if (low == map->first[window]) {
+        return false;
     }
-    return false;
+    w = &map->window[low - 1];
+    offset -= w->offset;
+    if (offset >= w->size) {
+        return false;
+    }
+    *ret_target = w->target + offset;
+    *ret_size = w->size - offset;
+    return true;
 }
 
 /* True if one RAM region of the peer holds [target, target + size). */
@@ -185,7 +186,9 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         .perm = IOMMU_RW,
     };
 
-    if (map->traced || !map_resolve(map, w->index, page, &target, &size)) {
+    /* The end of a window that covers a part of its page is forwarded. */
+    if (map->traced || !map_resolve(map, w->index, page, &target, &size) ||
+        size <= PAGE_MASK_4K) {
         return entry;
     }
     if (map->translated) {
@@ -242,15 +245,14 @@ bool farside_windows_admit(MemoryRegion *mr, uint16_t id)
 {
     Window *w = container_of(IOMMU_MEMORY_REGION(mr), Window, iommu);
     FarsideWindows *s = w->windows;
-    uint32_t wanted = (uint32_t)id << 16 | SWITCHTEC_REQ_ID_EN;
     const Map *map = qatomic_rcu_read(&s->map);
     unsigned i;
 
-    if (!s->config->check_requester) {
+    if (map->admits_all) {
         return true;
     }
-    for (i = 0; i < FARSIDE_NTB_REQ_IDS; i++) {
-        if ((map->req_id[i] & ~SWITCHTEC_REQ_ID_PROXY_MASK) == wanted) {
+    for (i = 0; i < map->id_count; i++) {
+        if (map->ids[i] == id) {
             return true;
         }
     }
@@ -258,8 +260,8 @@ bool farside_windows_admit(MemoryRegion *mr, uint16_t id)
     qemu_log_mask(LOG_GUEST_ERROR,
                   "%s: a request of %02x:%02x.%x to BAR %u: the Requester ID "
                   "is not in the table\n",
-                  TYPE_FARSIDE_NTB, id >> 8, PCI_SLOT(id), PCI_FUNC(id),
-                  FARSIDE_NTB_WINDOW_BAR(w->index));
+                  object_get_typename(OBJECT(s->pci)), id >> 8, PCI_SLOT(id),
+                  PCI_FUNC(id), FARSIDE_NTB_WINDOW_BAR(w->index));
     return false;
 }
 
@@ -441,45 +443,51 @@ static bool forward_place(Window *w, Error **errp)
 
 /* The map */
 
+/* The windows and Requester IDs of the chip as a map, one piece of memory. */
+static Map *map_new(const FarsideWindows *s)
+{
+    size_t windows = s->count * sizeof(FarsideWindow);
+    size_t ids = s->id_count * sizeof(uint16_t);
+    Map *map = g_malloc0(sizeof(*map) + windows + ids);
+    unsigned i, bar;
+
+    if (windows) {
+        memcpy(map->window, s->list, windows);
+    }
+    if (ids) {
+        memcpy(&map->window[s->count], s->ids, ids);
+    }
+    map->ids = (const uint16_t *)&map->window[s->count];
+    map->id_count = s->id_count;
+    map->admits_all = !s->ids;
+    for (bar = 0, i = 0; bar < FARSIDE_NTB_WINDOWS; bar++) {
+        map->first[bar] = i;
+        while (i < s->count && s->list[i].window == bar) {
+            i++;
+        }
+    }
+    map->first[bar] = i;
+    return map;
+}
+
 void farside_windows_update(FarsideWindows *s)
 {
-    const struct farside_wire_ctrl *block = s->block;
-    Map *map = g_new0(Map, 1);
+    Map *map = map_new(s);
     Map *old = s->map;
     IOMMUTLBEvent event = {
         .type = IOMMU_NOTIFIER_UNMAP,
         .entry = {.target_as = &address_space_memory, .perm = IOMMU_NONE},
     };
-    const struct farside_wire_bar *bar;
     CPUState *cpu;
     unsigned i;
 
     map->link_up = farside_peer_link_is_up(s->peer);
     map->traced = farside_recorder_is_on(s->recorder);
     map->translated = s->peer_translates;
-    map->peer = farside_config_peer(s->config);
-    memcpy(map->lut, block->lut, sizeof(map->lut));
-    memcpy(map->req_id, block->req_id, sizeof(map->req_id));
     map->ram_count = farside_peer_ram_count(s->ram);
     for (i = 0; i < map->ram_count; i++) {
         farside_peer_ram_range(s->ram, i, &map->ram[i].address,
                                &map->ram[i].size);
-    }
-    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        bar = &block->bar[FARSIDE_NTB_WINDOW_BAR(i)];
-        if (bar->ctl & SWITCHTEC_BAR_LUT_EN) {
-            map->window[i].lut_shift = SWITCHTEC_BAR_LUT_SHIFT(bar->ctl);
-            map->window[i].lut_count = SWITCHTEC_BAR_LUT_COUNT(bar->ctl);
-        }
-        map->window[i].direct_offset = (uint64_t)map->window[i].lut_count
-                                       << map->window[i].lut_shift;
-        if ((bar->ctl & SWITCHTEC_BAR_DIR_EN) &&
-            SWITCHTEC_XLATE_PART(bar->xlate) == map->peer) {
-            map->window[i].direct_size =
-                (uint64_t)bar->ext_win_size << 32 |
-                (bar->win_size & SWITCHTEC_WIN_SIZE_MASK);
-            map->window[i].direct_target = bar->xlate & SWITCHTEC_ADDR_MASK;
-        }
     }
     qatomic_rcu_set(&s->map, map);
     if (old) {
@@ -504,72 +512,17 @@ void farside_windows_update(FarsideWindows *s)
 
 /* Flushes */
 
-typedef struct {
-    FarsideWindows *windows;
-    FarsideFlushed *flushed;
-    void *opaque;
-    uint32_t number;
-    unsigned cpus;
-    int64_t deadline;
-    QEMUTimer *timer; /* NULL: no device had mapped anything */
-} Flush;
-
-/* Transfers that began before the change end first, but nobody waits long. */
-static void flush_finish(void *opaque)
+static bool is_in_use(void *opaque)
 {
-    Flush *f = opaque;
+    FarsideWindows *s = opaque;
 
-    if (farside_peer_ram_is_in_use(f->windows->ram) &&
-        farside_time_now() < f->deadline) {
-        if (!f->timer) {
-            f->timer = timer_new_ms(QEMU_CLOCK_REALTIME, flush_finish, f);
-        }
-        timer_mod(f->timer, qemu_clock_get_ms(QEMU_CLOCK_REALTIME) + 1);
-        return;
-    }
-    timer_free(f->timer);
-    f->flushed(f->opaque, f->number);
-    object_unref(OBJECT(f->windows->pci));
-    g_free(f);
-}
-
-static void flush_done_on(CPUState *cpu, run_on_cpu_data data)
-{
-    Flush *f = data.host_ptr;
-
-    if (qatomic_fetch_dec(&f->cpus) == 1) {
-        aio_bh_schedule_oneshot(qemu_get_aio_context(), flush_finish, f);
-    }
+    return farside_peer_ram_is_in_use(s->ram);
 }
 
 uint32_t farside_windows_flush(FarsideWindows *s, FarsideFlushed *flushed,
                                void *opaque)
 {
-    Flush *f = g_new0(Flush, 1);
-    uint32_t number;
-    CPUState *cpu;
-
-    s->flush_count++;
-    if (s->flush_count == 0) {
-        s->flush_count++;
-    }
-    number = s->flush_count;
-    f->windows = s;
-    f->flushed = flushed;
-    f->opaque = opaque;
-    f->number = number;
-    f->deadline =
-        farside_time_now() + (int64_t)s->config->timeout_ms * SCALE_MS;
-    object_ref(OBJECT(s->pci));
-    /* One more than the CPUs: the count must not be 0 before this loop ends. */
-    f->cpus = 1;
-    CPU_FOREACH(cpu) {
-        qatomic_inc(&f->cpus);
-        /* A CPU does its work in order, so this follows its TLB flush. */
-        async_run_on_cpu(cpu, flush_done_on, RUN_ON_CPU_HOST_PTR(f));
-    }
-    flush_done_on(NULL, RUN_ON_CPU_HOST_PTR(f));
-    return number;
+    return farside_flush_begin(s->flushes, flushed, opaque);
 }
 
 /* Traces */
@@ -667,11 +620,72 @@ MemoryRegion *farside_windows_get_bar(FarsideWindows *s, unsigned window)
     return MEMORY_REGION(&s->window[window].iommu);
 }
 
-void farside_windows_set_block(FarsideWindows *s,
-                               const struct farside_wire_ctrl *block)
+/* True if some of the windows in force is not in @list. */
+static bool closes(const FarsideWindows *s, const FarsideWindow *list,
+                   unsigned count)
 {
-    s->block = block;
+    const FarsideWindow *old, *new = list, *end = list + count;
+    unsigned i;
+
+    for (i = 0; i < s->count; i++) {
+        old = &s->list[i];
+        while (new < end &&
+               (new->window < old->window ||
+                (new->window == old->window &&
+                 new->offset + new->size <= old->offset))) {
+            new++;
+        }
+        if (new == end || new->window != old->window ||
+            new->offset > old->offset ||
+            new->target - new->offset != old->target - old->offset ||
+            new->offset + new->size < old->offset + old->size) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void farside_windows_set(FarsideWindows *s, const FarsideWindow *list,
+                         unsigned count, const uint16_t *ids, unsigned id_count)
+{
+    s->has_closed |= closes(s, list, count);
+    g_free(s->list);
+    g_free(s->ids);
+    s->list = g_memdup2(list, count * sizeof(*list));
+    s->count = count;
+    /* Never NULL if only some may enter, even if these are none */
+    s->ids = ids ? g_new0(uint16_t, id_count + 1) : NULL;
+    s->id_count = ids ? id_count : 0;
+    if (ids) {
+        memcpy(s->ids, ids, id_count * sizeof(*ids));
+    }
     farside_windows_update(s);
+}
+
+bool farside_windows_take_closed(FarsideWindows *s)
+{
+    bool has_closed = s->has_closed;
+
+    s->has_closed = false;
+    return has_closed;
+}
+
+void farside_windows_tell(FarsideWindows *s)
+{
+    g_autofree struct farside_wire_windows *m =
+        g_malloc0(sizeof(*m) + FARSIDE_WIRE_WINDOWS_PART * sizeof(*m->window));
+    unsigned at = 0, i;
+
+    do {
+        m->count = MIN(s->count - at, FARSIDE_WIRE_WINDOWS_PART);
+        for (i = 0; i < m->count; i++, at++) {
+            m->window[i].address = s->list[at].target;
+            m->window[i].size = s->list[at].size;
+        }
+        m->more = at < s->count;
+        farside_peer_send(s->peer, FARSIDE_WIRE_WINDOWS, m,
+                          sizeof(*m) + m->count * sizeof(*m->window));
+    } while (m->more);
 }
 
 FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
@@ -693,6 +707,8 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
     s->fetch = farside_fetch_new(requester);
     farside_turn_add_user();
     s->ram = farside_peer_ram_new(OBJECT(pci));
+    s->flushes = farside_flushes_new(OBJECT(pci), config->timeout_ms, is_in_use,
+                                     s);
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         w = &s->window[i];
         w->windows = s;
@@ -749,8 +765,11 @@ void farside_windows_free(FarsideWindows *s)
     if (s) {
         farside_mirror_free(s->mirror);
         farside_fetch_free(s->fetch);
+        farside_flushes_free(s->flushes);
         farside_peer_ram_free(s->ram);
         farside_turn_remove_user();
+        g_free(s->list);
+        g_free(s->ids);
     }
     g_free(s);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The window BARs. Each is an IOMMU memory region whose translation follows the
- * control block:
+ * list of windows that the chip gives:
  *
  *  - An access that leads to the peer's RAM goes into an address space of this
  *    device, in which the peer's memory files lie at the peer's bus addresses.
@@ -23,10 +23,19 @@
 #ifndef FARSIDE_WINDOWS_H
 #define FARSIDE_WINDOWS_H
 
+#include "farside_flush.h"
 #include "farside_peer.h"
 #include "farside_requester.h"
 
 typedef struct FarsideWindows FarsideWindows;
+
+/* A part of a BAR that leads to the peer's bus */
+typedef struct FarsideWindow {
+    unsigned window; /* index of the BAR, FARSIDE_NTB_WINDOW_BAR() */
+    uint64_t offset; /* in the BAR, a multiple of 4 KiB */
+    uint64_t size;   /* bytes, not 0 */
+    uint64_t target; /* address on the peer's bus */
+} FarsideWindow;
 
 void farside_windows_register_types(void);
 
@@ -36,8 +45,8 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
                                     FarsidePeer *peer,
                                     FarsideRequester *requester);
 /*
- * Puts the windows into the machine. farside_windows_set_block() has to be
- * called before a guest uses them. Returns false, and sets @errp, if there is
+ * Puts the windows into the machine. farside_windows_set() has to be called
+ * before a guest uses them. Returns false, and sets @errp, if there is
  * no place for them.
  */
 bool farside_windows_start(FarsideWindows *s, Error **errp);
@@ -66,19 +75,26 @@ uint64_t farside_windows_refused(FarsideWindows *s);
 MemoryRegion *farside_windows_get_bar(FarsideWindows *s, unsigned window);
 
 /*
- * Translates by @block (borrowed) from now on. The caller calls
- * farside_windows_update() after each change of @block.
+ * Translates by the @count windows of @list from now on. They are in the order
+ * of BAR and offset, and do not overlap. If @ids is not NULL, only the
+ * @id_count functions with these Requester IDs may enter. Copies its
+ * parameters.
  */
-void farside_windows_set_block(FarsideWindows *s,
-                               const struct farside_wire_ctrl *block);
+void farside_windows_set(FarsideWindows *s, const FarsideWindow *list,
+                         unsigned count, const uint16_t *ids,
+                         unsigned id_count);
 /*
- * Makes a new translation from the control block, the link's state, the peer's
- * RAM and the state of the trace.
+ * True if a window, or a part of one, was closed or leads elsewhere since the
+ * last call: some CPU may still use it.
+ */
+bool farside_windows_take_closed(FarsideWindows *s);
+/* Tells the peer where the windows lead. */
+void farside_windows_tell(FarsideWindows *s);
+/*
+ * Makes a new translation from the windows, the link's state, the peer's RAM
+ * and the state of the trace.
  */
 void farside_windows_update(FarsideWindows *s);
-
-/* @number is what farside_windows_flush() returned. */
-typedef void FarsideFlushed(void *opaque, uint32_t number);
 
 /*
  * Calls @flushed in the main loop when no CPU uses a translation from before

@@ -220,6 +220,7 @@ static void tell_place(const Port *port, const void *packet)
     unsigned bar = 0, looks = 0;
 
     if ((head->type != FARSIDE_WIRE_READ && head->type != FARSIDE_WIRE_WRITE) ||
+        request->space != FARSIDE_WIRE_MEMORY ||
         !timed_board_is_crossing(links.board, port->channel)) {
         return;
     }
@@ -263,12 +264,12 @@ static TimedCrossing describe(const void *packet)
     switch (head->type) {
     case FARSIDE_WIRE_READ:
         crossing.kind = TIMED_CROSSING_READ;
-        crossing.address = read->address;
+        crossing.address = read->space ? 0 : read->address;
         crossing.bytes = read->length;
         crossing.tag = read->tag;
         break;
     case FARSIDE_WIRE_WRITE:
-        crossing.address = write->address;
+        crossing.address = write->space ? 0 : write->address;
         crossing.bytes = write->length;
         crossing.wants_accept = !device && is_cpu_access();
         break;

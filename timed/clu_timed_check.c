@@ -16,7 +16,7 @@
  * at real times. edu computes factorials in a thread; the rest of it is here.
  */
 static const char *const models[] = {"nvme", "farside-gpu", "edu",
-                                     CLU_PLAN_NTB_TYPE};
+                                     CLU_PLAN_NTB_TYPE, CLU_PLAN_AMD_TYPE};
 
 static bool keeps_time(const char *type)
 {

@@ -195,6 +195,7 @@ void topo_load_links(TopoLoader *loader, const TopoValues *file)
                                    name->place)) {
             g_hash_table_add(names, link->name);
         }
+        link->chip = (TopoChip)topo_values_number(values, "chip");
         load_propagation(loader, link, values);
         load_ends(loader, link, values, open_ends);
         train(loader, &cable);
@@ -221,6 +222,42 @@ static void check_guest(TopoLoader *loader, const TopoLend *lend,
     }
 }
 
+/*
+ * The driver of an AMD chip claims all BARs, so Device Lending finds none for
+ * its windows.
+ */
+static void check_chip(TopoLoader *loader, const TopoLend *lend)
+{
+    const GPtrArray *links = loader->loaded->pub.links;
+    const TopoHost *from = lend->device->host, *to = lend->to;
+    const TopoLink *refused = NULL;
+
+    for (unsigned i = 0; i < links->len; i++) {
+        const TopoLink *link = links->pdata[i];
+        const TopoHost *ends[2] = {NULL, NULL};
+
+        for (unsigned j = 0; j < 2; j++) {
+            ends[j] = link->end[j] ? link->end[j]->host : NULL;
+        }
+        if ((ends[0] != from || ends[1] != to) &&
+            (ends[0] != to || ends[1] != from)) {
+            continue;
+        }
+        if (link->chip != TOPO_CHIP_AMD) {
+            return;
+        }
+        refused = link;
+    }
+    if (refused) {
+        topo_errors_add(loader->errors, lend->place,
+                        "%s cannot be lent over link %s: the driver of its "
+                        "chip, amd, leaves Device Lending no BAR; join %s and "
+                        "%s by a link of chip switchtec",
+                        lend->device->path, refused->name, from->name,
+                        to->name);
+    }
+}
+
 static void load_lend(TopoLoader *loader, const TopoNode *node)
 {
     g_autoptr(TopoValues) values =
@@ -242,6 +279,9 @@ static void load_lend(TopoLoader *loader, const TopoNode *node)
         return;
     }
     check_guest(loader, lend, topo_values_get(values, "vm")->place);
+    if (lend->to != NULL) {
+        check_chip(loader, lend);
+    }
     if (lend->device->host == lend->to) {
         topo_errors_add(loader->errors, topo_values_get(values, "to")->place,
                         "%s is lent to its own host; name another host",

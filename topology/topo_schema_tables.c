@@ -188,6 +188,9 @@ static const TopoKey link_keys[] = {
           "`propagation` 1m"),
     RANGE("propagation", TIME, NULL, "0ps", "1ms", 0,
           "time through the cable, one way; instead of a length"),
+    WORD("chip", "switchtec", "switchtec|amd", 0,
+         "the chip that the NTB of an emulated machine is, at both ends; a "
+         "simulation takes all numbers from the adapters' parts"),
 };
 SECTION(link, "link", "A member of `links`.");
 

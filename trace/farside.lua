@@ -10,6 +10,7 @@ local farside = Proto("farside", "Farside NTB link")
 local kinds = {
     "TLP", "Start", "Stop", "State", "Enable", "Reset", "Doorbell", "Message",
     "Lock", "Locked", "Config", "Configured", "Release", "RAM", "Arrival",
+    "Register",
 }
 
 -- Fmt and Type, PCIe 5.0 table 2-3
@@ -19,6 +20,10 @@ local types = {
 }
 
 local arrived = {"MWr", "Completion", "Doorbell", "Message"}
+
+local chips = {[0] = "Switchtec", [1] = "AMD"}
+
+local accesses = {"Read", "Write", "Answer"}
 
 -- PCIe 5.0 table 2-34
 local statuses = {[0] = "SC", [1] = "UR", [2] = "CRS", [4] = "CA"}
@@ -32,6 +37,7 @@ local f = {
     transaction = ProtoField.uint32("farside.transaction", "Transaction"),
     near = ProtoField.uint64("farside.near", "Near address", base.HEX),
     offset = ProtoField.uint64("farside.offset", "Offset in the BAR", base.HEX),
+    chip = ProtoField.uint16("farside.chip", "Chip", base.DEC, chips),
     up = ProtoField.bool("farside.up", "Up"),
     lock = ProtoField.uint32("farside.lock", "Lock"),
     bits = ProtoField.uint64("farside.bits", "Doorbell bits", base.HEX),
@@ -41,6 +47,10 @@ local f = {
     arrived = ProtoField.uint32("farside.arrived", "Arrived", base.DEC, arrived),
     bytes = ProtoField.uint32("farside.bytes", "Bytes"),
     far = ProtoField.uint64("farside.far", "Address or bits", base.HEX),
+    access = ProtoField.uint32("farside.access", "Access", base.DEC, accesses),
+    register = ProtoField.uint64("farside.register", "Register or status",
+                                 base.HEX),
+    content = ProtoField.uint64("farside.content", "Content", base.HEX),
     type = ProtoField.uint8("farside.tlp.type", "Fmt and Type", base.HEX, types),
     length = ProtoField.uint16("farside.tlp.length", "Length in DW"),
     requester = ProtoField.string("farside.tlp.requester", "Requester ID"),
@@ -149,7 +159,7 @@ end
 
 -- Messages without a TLP: for each kind, its fields and their sizes in bytes.
 local bodies = {
-    [2] = {{f.up, 4}, {f.requester, 4}},
+    [2] = {{f.up, 4}, {f.chip, 2}, {f.requester, 2}},
     [4] = {{f.up, 4}},
     [5] = {{f.up, 4}},
     [7] = {{f.bits, 8}},
@@ -160,6 +170,7 @@ local bodies = {
     [12] = {{f.lock, 4}},
     [13] = {{f.lock, 4}},
     [15] = {{f.arrived, 4}, {f.bytes, 4}, {f.far, 8}},
+    [16] = {{f.access, 4}, {f.bytes, 4}, {f.register, 8}, {f.content, 8}},
 }
 
 local function other(body, tree, kind)
@@ -167,7 +178,7 @@ local function other(body, tree, kind)
 
     for _, field in ipairs(bodies[kind] or {}) do
         if field[1] == f.requester then
-            tree:add(f.requester, body(at, 4), id_text(body(at + 2, 2)))
+            tree:add(f.requester, body(at, 2), id_text(body(at, 2)))
         else
             tree:add(field[1], body(at, field[2]))
         end

@@ -32,6 +32,7 @@ static const struct {
     [FARSIDE_TRACE_RELEASE] = {TRC_RELEASE, 4},
     [FARSIDE_TRACE_RAM] = {TRC_RAM, 8},
     [FARSIDE_TRACE_ARRIVAL] = {TRC_ARRIVAL, 16},
+    [FARSIDE_TRACE_REGISTER] = {TRC_REGISTER, 24},
 };
 
 /* A TLP, or the recorded part of it */
@@ -300,6 +301,7 @@ static const char *const kind_names[TRC_KINDS] = {
     [TRC_RELEASE] = "Release",
     [TRC_RAM] = "RAM",
     [TRC_ARRIVAL] = "Arrival",
+    [TRC_REGISTER] = "Register",
 };
 
 const char *trc_kind_name(TrcKind kind)

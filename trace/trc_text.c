@@ -151,6 +151,46 @@ static void put_arrival(GString *text, const TrcRecord *record)
     }
 }
 
+/* The chip of a device; a Switchtec's is not mentioned. */
+static const char *chip_text(unsigned chip)
+{
+    switch (chip) {
+    case FARSIDE_TRACE_CHIP_SWITCHTEC:
+        return "";
+    case FARSIDE_TRACE_CHIP_AMD:
+        return ", chip amd";
+    default:
+        return ", unknown chip";
+    }
+}
+
+static void put_register(GString *text, const TrcRecord *record)
+{
+    uint32_t what = trc_get32(record->data),
+             bytes = trc_get32(record->data + 4);
+    uint64_t offset = trc_get64(record->data + 8);
+    uint64_t value = trc_get64(record->data + 16);
+
+    switch (what) {
+    case FARSIDE_TRACE_REGISTER_READ:
+        g_string_append_printf(text, "read 0x%" PRIx64 " %uB", offset, bytes);
+        break;
+    case FARSIDE_TRACE_REGISTER_WRITE:
+        g_string_append_printf(text, "write 0x%" PRIx64 " %uB = 0x%" PRIx64,
+                               offset, bytes, value);
+        break;
+    case FARSIDE_TRACE_REGISTER_ANSWER:
+        g_string_append_printf(text, "answer %s",
+                               trc_status_name((unsigned)offset));
+        if (bytes) {
+            g_string_append_printf(text, " 0x%" PRIx64, value);
+        }
+        break;
+    default:
+        g_string_append(text, "?");
+    }
+}
+
 char *trc_text_detail(const TrcRecord *record)
 {
     GString *text = g_string_new(NULL);
@@ -169,9 +209,10 @@ char *trc_text_detail(const TrcRecord *record)
         put_data(text, record);
         break;
     case TRC_START:
-        g_string_append_printf(text, "link %s, device %s",
+        g_string_append_printf(text, "link %s, device %s%s",
                                trc_get32(data) ? "up" : "down",
-                               trc_text_id((uint16_t)trc_get32(data + 4), id));
+                               trc_text_id((uint16_t)trc_get32(data + 4), id),
+                               chip_text(trc_get32(data + 4) >> 16));
         break;
     case TRC_STATE:
         g_string_append(text, trc_get32(data) ? "link up" : "link down");
@@ -202,6 +243,9 @@ char *trc_text_detail(const TrcRecord *record)
         break;
     case TRC_ARRIVAL:
         put_arrival(text, record);
+        break;
+    case TRC_REGISTER:
+        put_register(text, record);
         break;
     case TRC_TLP:
         put_tlp(text, record);

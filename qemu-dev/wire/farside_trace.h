@@ -28,7 +28,7 @@
 /* Kinds of packets. The comments give the content that follows the head. */
 enum {
     FARSIDE_TRACE_TLP = 1,         /* header of 3 or 4 DW, payload */
-    FARSIDE_TRACE_START = 2,       /* u32 link is up, u32 ID, functions */
+    FARSIDE_TRACE_START = 2,       /* u32 link is up, u16 chip, u16 ID, more */
     FARSIDE_TRACE_STOP = 3,        /* nothing */
     FARSIDE_TRACE_STATE = 4,       /* u32 link is up, as this end sees it */
     FARSIDE_TRACE_ENABLE = 5,      /* u32 this side is enabled */
@@ -42,7 +42,25 @@ enum {
     FARSIDE_TRACE_RELEASE = 13,    /* u32 lock */
     FARSIDE_TRACE_RAM = 14,        /* u32 count, u32 0; u64 address, u64 size */
     FARSIDE_TRACE_ARRIVAL = 15,    /* u32 what, u32 bytes, u64 address */
-    FARSIDE_TRACE_KINDS = 16,
+    FARSIDE_TRACE_REGISTER = 16,   /* u32 what, u32 bytes, u64 offset, value */
+    FARSIDE_TRACE_KINDS = 17,
+};
+
+/*
+ * An access to a register of the peer, or the answer to one of the peer's. Both
+ * have the same transaction. A posted write has no answer. The offset of an
+ * answer is its status (PCIe 5.0 s2.2.9.1).
+ */
+enum {
+    FARSIDE_TRACE_REGISTER_READ = 1,
+    FARSIDE_TRACE_REGISTER_WRITE = 2,
+    FARSIDE_TRACE_REGISTER_ANSWER = 3,
+};
+
+/* The chip in START, the same number as in HELLO */
+enum {
+    FARSIDE_TRACE_CHIP_SWITCHTEC = 0,
+    FARSIDE_TRACE_CHIP_AMD = 1,
 };
 
 /*

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define FARSIDE_WIRE_MAGIC 0x57445346u /* "FSDW" */
-#define FARSIDE_WIRE_VERSION 4
+#define FARSIDE_WIRE_VERSION 5
 
 /* Bytes of the longest packet */
 #define FARSIDE_WIRE_MAX 8192
@@ -47,9 +47,10 @@ enum {
     FARSIDE_WIRE_WRITE = 13,
     FARSIDE_WIRE_COMPLETION = 14,
     FARSIDE_WIRE_PEER = 15,
-    FARSIDE_WIRE_BLOCK = 16,
+    FARSIDE_WIRE_WINDOWS = 16,
     FARSIDE_WIRE_NOTICES = 20,
     FARSIDE_WIRE_NOTED = 21,
+    FARSIDE_WIRE_TYPES = 22,
 };
 
 /* The head of every message. length is the number of bytes that follow it. */
@@ -61,24 +62,30 @@ struct farside_wire_head {
     uint32_t reserved;
 };
 
-/* Windows, in the order of their BARs */
-#define FARSIDE_WIRE_WINDOWS 2
+/* BARs that are windows, in the order of their numbers */
+#define FARSIDE_WIRE_BAR_WINDOWS 2
+
+/* The chip that a device is */
+enum {
+    FARSIDE_WIRE_CHIP_SWITCHTEC = 0,
+    FARSIDE_WIRE_CHIP_AMD = 1,
+};
 
 /*
  * HELLO: the first message in both directions. Both ends must have the same
- * generation and sizes (of BARs, LUT and requester ID table), and different
- * partitions.
+ * chip, generation and sizes (of BARs, LUT and requester ID table), and
+ * different partitions. A chip that lacks one of these sends 0.
  */
 struct farside_wire_hello {
     uint8_t partition;
     uint8_t generation;
     uint8_t link_up;      /* the sender's side is enabled */
-    uint8_t reserved;
+    uint8_t chip;         /* FARSIDE_WIRE_CHIP_* */
     uint16_t requester_id; /* of the sender's device, on its bus */
     uint16_t lut_entries;
     uint16_t req_ids;
     uint16_t reserved2[3];
-    uint64_t bar_size[FARSIDE_WIRE_WINDOWS];
+    uint64_t bar_size[FARSIDE_WIRE_BAR_WINDOWS];
 };
 
 /*
@@ -166,11 +173,26 @@ struct farside_wire_configured {
 };
 
 /*
- * BLOCK: the sender's own control block, as it is in force from now on, in a
- * farside_wire_ctrl whose lock_id is 0. The receiver takes only requests that
- * lie in one of the block's windows. Until the first BLOCK, and after a RESET,
- * there are no windows.
+ * WINDOWS: where the sender's windows lead from now on. A list may take several
+ * messages, and @more is 1 in all but the last. The receiver takes only
+ * requests that lie in one of the windows. Until the first list is complete,
+ * and after a RESET, there are none.
  */
+struct farside_wire_window {
+    uint64_t address; /* on the receiver's bus */
+    uint64_t size;    /* bytes, not 0 */
+};
+
+#define FARSIDE_WIRE_WINDOWS_PART 500
+/* Of a list: a direct window and 512 entries of a LUT for each BAR */
+#define FARSIDE_WIRE_WINDOWS_MAX 1026
+
+struct farside_wire_windows {
+    uint16_t count; /* of windows that follow, at most 500 */
+    uint16_t more;
+    uint32_t reserved;
+    struct farside_wire_window window[];
+};
 
 /* The most bytes of data in one request or completion */
 #define FARSIDE_WIRE_PAYLOAD 4096
@@ -181,6 +203,19 @@ struct farside_wire_configured {
  */
 #define FARSIDE_WIRE_HOPS 16
 
+/* The space of a request */
+enum {
+    FARSIDE_WIRE_MEMORY = 0,
+    /* Registers of the receiver: 1, 2, 4 or 8 bytes at an aligned offset */
+    FARSIDE_WIRE_REGISTERS = 1,
+    /*
+     * The same for a non-posted WRITE: a COMPLETION of 0 bytes with its tag
+     * answers it. If the write closes a window of the receiver, the answer
+     * comes when nothing uses that window any more.
+     */
+    FARSIDE_WIRE_REGISTERS_NP = 2,
+};
+
 /*
  * READ: a memory read request. A COMPLETION with the same tag answers it. The
  * receiver completes a READ of 0 bytes when it has done all earlier WRITEs.
@@ -188,19 +223,21 @@ struct farside_wire_configured {
  * RAM, because the sender may have asked for more than it needs.
  */
 struct farside_wire_read {
-    uint64_t address; /* on the receiver's bus */
+    uint64_t address; /* on the receiver's bus, or offset of a register */
     uint16_t length;  /* bytes */
-    uint16_t hops;    /* links that the request crossed before this one */
+    uint8_t hops;     /* links that the request crossed before this one */
+    uint8_t space;    /* FARSIDE_WIRE_MEMORY or FARSIDE_WIRE_REGISTERS */
     uint16_t tag;
     uint16_t requester_id;
 };
 
-/* WRITE: a posted memory write; length bytes follow. */
+/* WRITE: a posted memory write, or one of a register; length bytes follow. */
 struct farside_wire_write {
     uint64_t address;
     uint16_t length;
-    uint16_t hops; /* as in READ */
-    uint16_t reserved;
+    uint8_t hops;  /* as in READ */
+    uint8_t space; /* FARSIDE_WIRE_MEMORY and the others */
+    uint16_t tag;  /* of a non-posted write, otherwise 0 */
     uint16_t requester_id;
 };
 
@@ -267,6 +304,8 @@ _Static_assert(sizeof(struct farside_wire_lock) == 8, "wire format");
 _Static_assert(sizeof(struct farside_wire_bar) == 24, "wire format");
 _Static_assert(sizeof(struct farside_wire_ctrl) == 6296, "wire format");
 _Static_assert(sizeof(struct farside_wire_configured) == 16, "wire format");
+_Static_assert(sizeof(struct farside_wire_window) == 16, "wire format");
+_Static_assert(sizeof(struct farside_wire_windows) == 8, "wire format");
 _Static_assert(sizeof(struct farside_wire_read) == 16, "wire format");
 _Static_assert(sizeof(struct farside_wire_write) == 16, "wire format");
 _Static_assert(sizeof(struct farside_wire_completion) == 8, "wire format");

@@ -262,6 +262,22 @@ void rig_wait_link(DeviceRig *rig, unsigned partition, bool up)
                  up ? 0x00830000 : 0);
 }
 
+void rig_wait_link_up(DeviceRig *rig, bool up)
+{
+    int64_t deadline = rig_deadline();
+    bool is_up;
+
+    do {
+        g_autofree char *answer =
+            rig_qmp(rig, "{\"execute\": \"qom-get\", \"arguments\": "
+                         "{\"path\": \"/machine/peripheral/cable0\", "
+                         "\"property\": \"link-up\"}}");
+
+        is_up = strstr(answer, "true") != NULL;
+        ck_assert_msg(g_get_monotonic_time() < deadline, "link-up: %s", answer);
+    } while (is_up != up);
+}
+
 void rig_part_op(DeviceRig *rig, unsigned part, uint32_t op, uint32_t status)
 {
     uint64_t block = RIG_BAR0 + SWITCHTEC_NTB_CTRL +
@@ -403,6 +419,12 @@ const char *rig_link_path(DeviceRig *rig)
 DeviceRig *rig_new_with(const char *link, const char *properties,
                         const char *const *arguments)
 {
+    return rig_new_of("farside-switchtec", link, properties, arguments);
+}
+
+DeviceRig *rig_new_of(const char *type, const char *link,
+                      const char *properties, const char *const *arguments)
+{
     DeviceRig *rig = g_new0(DeviceRig, 1);
     const char *plugin = g_getenv("FARSIDE_PLUGIN");
     g_autofree char *device = NULL;
@@ -420,9 +442,9 @@ DeviceRig *rig_new_with(const char *link, const char *properties,
     rig->listens = !link;
     rig->link_path =
         link ? g_strdup(link) : g_build_filename(rig->folder, "link", NULL);
-    device = g_strdup_printf(
-        "farside-switchtec,id=cable0,addr=05.0,link=%s,%s%s%s", rig->link_path,
-        link ? "partition=1" : "listen=on", *properties ? "," : "", properties);
+    device = g_strdup_printf("%s,id=cable0,addr=05.0,link=%s,%s%s%s", type,
+                             rig->link_path, link ? "partition=1" : "listen=on",
+                             *properties ? "," : "", properties);
     size = g_strdup_printf("%uM", (unsigned)(RIG_RAM >> 20));
     memory =
         g_strdup_printf("memory-backend-memfd,id=m,share=on,size=%s", size);
@@ -707,29 +729,21 @@ bool rig_peer_is_closed(RigPeer *peer)
 
 void rig_peer_open(RigPeer *peer, const uint64_t *targets, unsigned count)
 {
-    struct farside_wire_ctrl *block = g_new0(struct farside_wire_ctrl, 1);
-    uint64_t size = peer->hello.bar_size[1], lut_size;
-    unsigned part = peer->hello.partition, i;
+    size_t size = sizeof(struct farside_wire_windows) +
+                  (1 + count) * sizeof(struct farside_wire_window);
+    struct farside_wire_windows *m = g_malloc0(size);
+    uint64_t part;
+    unsigned i;
 
-    size = MIN(size, RIG_RAM);
-    block->bar[4].ctl = 0x10;
-    block->bar[4].win_size =
-        (uint32_t)size | (unsigned)__builtin_ctzll(RIG_RAM);
-    block->bar[4].xlate = part;
-    if (count > peer->hello.lut_entries) {
-        count = peer->hello.lut_entries;
+    m->count = 1 + count;
+    m->window[0].size = MIN(peer->hello.bar_size[1], RIG_RAM);
+    for (i = 0; i < count; i++) {
+        part = 1ull << (63 - __builtin_clzll(peer->hello.bar_size[0] / count));
+        m->window[1 + i].address = targets[i] & ~(part - 1);
+        m->window[1 + i].size = part;
     }
-    if (count) {
-        lut_size =
-            1ull << (63 - __builtin_clzll(peer->hello.bar_size[0] / count));
-        block->bar[2].ctl =
-            0x20 | (unsigned)__builtin_ctzll(lut_size) << 8 | (count - 1) << 14;
-        for (i = 0; i < count; i++) {
-            block->lut[i] = targets[i] | part << 1 | 1;
-        }
-    }
-    rig_peer_send(peer, FARSIDE_WIRE_BLOCK, block, sizeof(*block));
-    g_free(block);
+    rig_peer_send(peer, FARSIDE_WIRE_WINDOWS, m, size);
+    g_free(m);
 }
 
 void rig_peer_hello(RigPeer *peer)

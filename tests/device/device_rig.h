@@ -34,6 +34,9 @@ DeviceRig *rig_new(const char *properties);
  */
 DeviceRig *rig_new_with(const char *link, const char *properties,
                         const char *const *arguments);
+/* The same for an NTB device of this type. */
+DeviceRig *rig_new_of(const char *type, const char *link,
+                      const char *properties, const char *const *arguments);
 /*
  * The environment for QEMU, to be freed. It preloads the library of the
  * plugin's sanitizer (FARSIDE_PRELOAD), if there is one.
@@ -72,6 +75,8 @@ void rig_wait_for(DeviceRig *rig, uint64_t address, unsigned size,
 /* The same for the link of a device of @partition: while it is up, the peer's
  * ports show a speed. */
 void rig_wait_link(DeviceRig *rig, unsigned partition, bool up);
+/* The same for a device of any type, which QMP tells. */
+void rig_wait_link_up(DeviceRig *rig, bool up);
 /* A read in two steps: QEMU may wait for the far end between them. */
 void rig_read_begin(DeviceRig *rig, uint64_t address, unsigned size);
 uint64_t rig_read_end(DeviceRig *rig);
@@ -122,14 +127,14 @@ RigPeer *rig_peer_new_at(const char *path);
 RigPeer *rig_peer_new_by_broker(DeviceRig *rig);
 void rig_peer_free(RigPeer *peer);
 /*
- * Exchanges HELLO, as the partition that the device is not. Then sends a BLOCK
- * whose windows lead to the machine's memory and to the registers that tests
+ * Exchanges HELLO, as the partition that the device is not. Then sends WINDOWS
+ * that lead to the machine's memory and to the registers that tests
  * use (rig_peer_open()).
  */
 void rig_peer_hello(RigPeer *peer);
 /*
- * Sends a BLOCK: BAR 4 leads to the machine's memory, and each of the @count
- * @targets has one LUT window of BAR 2.
+ * Sends WINDOWS: one as large as BAR 4 leads to the machine's memory, and each
+ * of the @count @targets lies in an equal part of BAR 2, aligned to its size.
  */
 void rig_peer_open(RigPeer *peer, const uint64_t *targets, unsigned count);
 void rig_peer_send(RigPeer *peer, unsigned type, const void *body, size_t size);

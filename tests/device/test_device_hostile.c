@@ -428,6 +428,7 @@ typedef struct {
         struct farside_wire_read read;
         struct farside_wire_write write;
         struct farside_wire_completion completion;
+        struct farside_wire_windows windows;
     } u;
 } Any;
 
@@ -471,18 +472,27 @@ static void fill_block(struct farside_wire_ctrl *block, GRand *random)
     }
 }
 
-/* Windows of BAR 2 onto the device's machine, and BAR 4 onto its memory */
-static void open_to_device(struct farside_wire_ctrl *block)
+/*
+ * Windows of BAR 2 onto the device's machine, and BAR 4 onto its memory; or
+ * sometimes a list of any sizes, or the first part of one. Returns the size.
+ */
+static unsigned fill_windows(struct farside_wire_windows *m, GRand *random)
 {
+    bool is_wild = g_rand_int_range(random, 0, 16) == 0;
     unsigned i;
 
-    memset(block->bar, 0, sizeof(block->bar));
-    block->bar[2].ctl = RIG_LUT_CTL;
-    for (i = 0; i < FARSIDE_WIRE_LUT; i++) {
-        block->lut[i] = (block->lut[i] & ~0xfffull) | 1;
+    m->count = is_wild ? g_rand_int_range(random, 0, 501) : 65;
+    m->more = is_wild && g_rand_int_range(random, 0, 2);
+    m->reserved = 0;
+    for (i = 0; i < m->count; i++) {
+        m->window[i].address = random_target(random) & ~0xfffull;
+        m->window[i].size = is_wild ? random_value(random) >> 40 : 0x10000;
     }
-    block->bar[4].ctl = 0x10;
-    block->bar[4].win_size = RIG_RAM | (unsigned)__builtin_ctzll(RIG_RAM);
+    if (!is_wild) {
+        m->window[0].address = 0;
+        m->window[0].size = RIG_RAM;
+    }
+    return sizeof(*m) + m->count * sizeof(m->window[0]);
 }
 
 /* Makes a message that is valid as far as a peer can tell. Returns its size. */
@@ -536,12 +546,8 @@ static unsigned fill(Any *m, GRand *random, uint32_t lock_id)
         fill_block(&m->u.ctrl, random);
         m->u.ctrl.lock_id = lock_id;
         return sizeof(m->u.ctrl);
-    case FARSIDE_WIRE_BLOCK:
-        fill_block(&m->u.ctrl, random);
-        if (g_rand_int_range(random, 0, 16)) {
-            open_to_device(&m->u.ctrl);
-        }
-        return sizeof(m->u.ctrl);
+    case FARSIDE_WIRE_WINDOWS:
+        return fill_windows(&m->u.windows, random);
     case FARSIDE_WIRE_CONFIGURED:
         m->u.configured.lock_id = g_rand_int_range(random, 0, 4);
         return sizeof(m->u.configured);
@@ -642,7 +648,7 @@ START_TEST(any_message_is_survived)
         m->head.type = g_rand_int_range(random, 2, 18);
         if (m->head.type >= FARSIDE_WIRE_PEER) {
             static const uint16_t types[] = {
-                FARSIDE_WIRE_BLOCK, FARSIDE_WIRE_NOTICES, FARSIDE_WIRE_NOTED};
+                FARSIDE_WIRE_WINDOWS, FARSIDE_WIRE_NOTICES, FARSIDE_WIRE_NOTED};
 
             m->head.type = types[m->head.type - FARSIDE_WIRE_PEER];
         }

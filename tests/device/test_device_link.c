@@ -603,7 +603,7 @@ START_TEST(requests_need_a_window)
     far_write(DBMSG + 0x1008, 0x55, 0);
     ck_assert_uint_eq(rig_read(rig, DBMSG + 0x1008, 8), 0);
     ck_assert_uint_eq(rig_refused(rig), 4);
-    /* Two LUT windows of 4 MiB, aligned by the device */
+    /* Two windows of 4 MiB, aligned to their size */
     rig_peer_open(peer, targets, 2);
     check_far_read(RIG_BAR0 + 0x2000, 4, 0, FARSIDE_WIRE_SC);
     far_write(DBMSG + 0x1008, 0x55, 0);
@@ -613,6 +613,66 @@ START_TEST(requests_need_a_window)
     /* A reset of the far partition closes its windows. */
     rig_peer_send(peer, FARSIDE_WIRE_RESET, NULL, 0);
     check_far_read(2 * MIB, 8, 0, FARSIDE_WIRE_UR);
+}
+END_TEST
+
+/* The next list of windows that the device sends. Returns their number. */
+static unsigned receive_windows(struct farside_wire_window *windows,
+                                unsigned max)
+{
+    const struct farside_wire_windows *m;
+    unsigned count = 0;
+
+    do {
+        m = (const void *)rig_peer_receive(peer, FARSIDE_WIRE_WINDOWS)->body;
+        ck_assert_uint_le(m->count, 500);
+        ck_assert_uint_le(count + m->count, max);
+        memcpy(windows + count, m->window, m->count * sizeof(*windows));
+        count += m->count;
+    } while (m->more);
+    return count;
+}
+
+/*
+ * The guest opens all windows that there may be: in both BARs 512 entries of
+ * the LUT, of 8 KiB each, and a direct window of 4 KiB behind them. An entry
+ * leads to a whole number of its size, and all come in the order of the BARs.
+ */
+START_TEST(device_tells_all_its_windows)
+{
+    struct farside_wire_window windows[1026];
+    uint64_t block = RIG_BAR0 + SWITCHTEC_NTB_CTRL;
+    unsigned bar, i;
+
+    rig_peer_free(peer);
+    rig_free(rig);
+    rig = rig_new("lut-entries=512");
+    peer = rig_peer_new(rig);
+    far_end_connect();
+    ck_assert_uint_eq(receive_windows(windows, 0), 0);
+    rig_part_op(rig, 0, SWITCHTEC_OP_LOCK, SWITCHTEC_STATUS_LOCKED);
+    for (bar = 2; bar <= 4; bar += 2) {
+        rig_write(rig, block + 0x40 + 0x10 * bar, 4,
+                  0x30u | 13u << 8 | 511u << 14);
+        rig_write(rig, block + 0x44 + 0x10 * bar, 4, 0x1000 | 12);
+        rig_write(rig, block + 0x48 + 0x10 * bar, 8, bar << 20 | 1);
+    }
+    for (i = 0; i < 512; i++) {
+        rig_write(rig, block + SWITCHTEC_CTRL_LUT + 8 * i, 8,
+                  (uint64_t)i << 16 | 0x1000 | 1 << 1 | 1);
+    }
+    rig_part_op(rig, 0, SWITCHTEC_OP_CFG, SWITCHTEC_STATUS_NORMAL);
+    ck_assert_uint_eq(receive_windows(windows, 1026), 1026);
+    for (bar = 0; bar < 2; bar++) {
+        const struct farside_wire_window *w = windows + 513 * bar;
+
+        for (i = 0; i < 512; i++) {
+            ck_assert_uint_eq(w[i].address, (uint64_t)i << 16);
+            ck_assert_uint_eq(w[i].size, 0x2000);
+        }
+        ck_assert_uint_eq(w[512].address, (2 + 2 * bar) << 20);
+        ck_assert_uint_eq(w[512].size, 0x1000);
+    }
 }
 END_TEST
 
@@ -890,6 +950,7 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, waiting_serves_the_peer);
     tcase_add_test(tcase, requests_need_bus_mastering);
     tcase_add_test(tcase, requests_need_a_window);
+    tcase_add_test(tcase, device_tells_all_its_windows);
     tcase_add_test(tcase, requests_cross_few_links);
     tcase_add_test(tcase, read_of_nothing_waits_for_writes);
     tcase_add_test(tcase, one_lock_at_a_time);

@@ -24,15 +24,98 @@
 #define LINK_EVENT (RIG_BAR0 + 0x136d30)
 #define MIB        (1ull << 20)
 
-/* A block that CFG would refuse: LUT windows that are larger than the BAR. */
-START_TEST(block_that_cannot_be_ends_the_connection)
+/* Sends a list of @count windows, each of @size bytes. */
+static void send_windows(uint64_t address, uint64_t size, unsigned count,
+                         bool more)
 {
-    struct farside_wire_ctrl block = {0};
+    struct {
+        uint16_t count, more; /* struct farside_wire_windows */
+        uint32_t reserved;
+        struct farside_wire_window window[500];
+    } m = {.count = count, .more = more};
+    unsigned i;
+
+    for (i = 0; i < count; i++) {
+        m.window[i].address = address;
+        m.window[i].size = size;
+    }
+    rig_peer_send(peer, FARSIDE_WIRE_WINDOWS, &m,
+                  sizeof(struct farside_wire_windows) +
+                      count * sizeof(m.window[0]));
+}
+
+/*
+ * The windows of one list lie in BARs of 8 MiB and 64 MiB, so 73 MiB in windows
+ * of 1 MiB are too many.
+ */
+START_TEST(windows_that_no_bar_holds_end_the_connection)
+{
+    struct farside_wire_read flush = {.length = 0};
 
     far_end_connect();
-    block.bar[2].ctl = 0x20u | 24u << 8 | 63u << 14;
-    rig_peer_send(peer, FARSIDE_WIRE_BLOCK, &block, sizeof(block));
+    send_windows(MIB, MIB, 40, true);
+    send_windows(MIB, MIB, 32, false);
+    rig_peer_send(peer, FARSIDE_WIRE_READ, &flush, sizeof(flush));
+    rig_peer_receive(peer, FARSIDE_WIRE_COMPLETION);
+    send_windows(MIB, MIB, 40, true);
+    send_windows(MIB, MIB, 33, false);
     ck_assert(rig_peer_is_closed(peer));
+}
+END_TEST
+
+static const struct {
+    uint64_t address;
+    uint64_t size;
+    unsigned count;
+} bad_windows[] = {
+    {MIB, 0, 1},                      /* no bytes */
+    {UINT64_MAX - 4095, 2 * 4096, 1}, /* beyond the last address */
+    {MIB, 65 * MIB + 8 * MIB, 1},
+    {MIB, UINT64_MAX, 2},
+};
+
+START_TEST(windows_that_cannot_be_end_the_connection)
+{
+    far_end_connect();
+    send_windows(bad_windows[_i].address, bad_windows[_i].size,
+                 bad_windows[_i].count, false);
+    ck_assert(rig_peer_is_closed(peer));
+}
+END_TEST
+
+/* Of a list 1026 windows are possible, in parts of 500 at most. */
+START_TEST(lists_without_end_end_the_connection)
+{
+    unsigned i;
+
+    far_end_connect();
+    for (i = 0; i < 3; i++) {
+        send_windows(MIB, 4096, 500, true);
+    }
+    ck_assert(rig_peer_is_closed(peer));
+}
+END_TEST
+
+/* A write is taken only when the list that allows it is complete. */
+START_TEST(part_of_a_list_opens_nothing)
+{
+    struct {
+        struct farside_wire_write head;
+        uint32_t value;
+    } m = {.head = {.address = 3 * MIB, .length = 4}, .value = 0x12345678};
+
+    far_end_connect();
+    send_windows(MIB, 4096, 1, false);
+    send_windows(3 * MIB, 4096, 1, true);
+    rig_peer_send(peer, FARSIDE_WIRE_WRITE, &m, sizeof(m.head) + 4);
+    m.head.address = MIB;
+    rig_peer_send(peer, FARSIDE_WIRE_WRITE, &m, sizeof(m.head) + 4);
+    rig_wait_for(rig, MIB, 4, 0x12345678);
+    ck_assert_uint_eq(rig_read(rig, 3 * MIB, 4), 0);
+    send_windows(MIB, 4096, 1, false);
+    m.head.address = 3 * MIB;
+    rig_peer_send(peer, FARSIDE_WIRE_WRITE, &m, sizeof(m.head) + 4);
+    rig_wait_for(rig, 3 * MIB, 4, 0x12345678);
 }
 END_TEST
 
@@ -504,7 +587,11 @@ static Suite *make_suite(void)
     TCase *tcase = tcase_create("peers");
 
     tcase_add_checked_fixture(tcase, far_end_setup, far_end_teardown);
-    tcase_add_test(tcase, block_that_cannot_be_ends_the_connection);
+    tcase_add_test(tcase, windows_that_no_bar_holds_end_the_connection);
+    tcase_add_loop_test(tcase, windows_that_cannot_be_end_the_connection, 0,
+                        G_N_ELEMENTS(bad_windows));
+    tcase_add_test(tcase, lists_without_end_end_the_connection);
+    tcase_add_test(tcase, part_of_a_list_opens_nothing);
     tcase_add_loop_test(tcase, forbidden_message_ends_the_connection, 0,
                         G_N_ELEMENTS(bad_messages));
     tcase_add_test(tcase, files_that_were_not_asked_for_are_closed);

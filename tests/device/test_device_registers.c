@@ -8,65 +8,19 @@
 #include <glib.h>
 #include <stdlib.h>
 #include <string.h>
+#include "device_page.h"
 #include "device_rig.h"
 #include "switchtec_regs.h"
 #include "../suite.h"
 
 #define GAS_SIZE 0x400000u
-#define NO_RESET "-"
 
-typedef struct {
-    unsigned offset;
-    unsigned size;
-    char access[4];
-    uint64_t mask;
-    bool has_reset;
-    uint64_t reset;
-} Register;
+typedef PageRegister Register;
 
 static GArray *registers;
 static DeviceRig *rig;
 
 /* The page */
-
-static char *cell_text(const char *cell)
-{
-    char *text = g_strdelimit(g_strdup(cell), "`", ' ');
-
-    return g_strstrip(text);
-}
-
-/* "0x4018 2x0x400 47x4" */
-static void add_registers(const char *where, const Register *first)
-{
-    g_auto(GStrv) words = g_strsplit(where, " ", -1);
-    GArray *offsets = g_array_new(FALSE, FALSE, sizeof(unsigned));
-    unsigned i, j, k, count, step, offset;
-    char *end;
-
-    offset = strtoul(words[0], NULL, 16);
-    g_array_append_val(offsets, offset);
-    for (i = 1; words[i]; i++) {
-        unsigned known = offsets->len;
-
-        count = strtoul(words[i], &end, 10);
-        ck_assert_msg(*end == 'x' && count > 0, "page: '%s'", where);
-        step = strtoul(end + 1, NULL, 0);
-        for (j = 1; j < count; j++) {
-            for (k = 0; k < known; k++) {
-                offset = g_array_index(offsets, unsigned, k) + j * step;
-                g_array_append_val(offsets, offset);
-            }
-        }
-    }
-    for (i = 0; i < offsets->len; i++) {
-        Register r = *first;
-
-        r.offset = g_array_index(offsets, unsigned, i);
-        g_array_append_val(registers, r);
-    }
-    g_array_free(offsets, TRUE);
-}
 
 /*
  * Other generations have a section of their own. Its registers replace those of
@@ -93,47 +47,17 @@ static void replace_registers(const GArray *others)
 static void read_page(unsigned generation)
 {
     GArray *common, *others = NULL;
-    g_autofree char *text = NULL;
-    g_auto(GStrv) lines = NULL;
+    g_auto(GStrv) lines = page_lines(g_getenv("FARSIDE_DEVICE_PAGE"));
     unsigned i;
 
     registers = common = g_array_new(FALSE, TRUE, sizeof(Register));
-    ck_assert(g_file_get_contents(g_getenv("FARSIDE_DEVICE_PAGE"), &text, NULL,
-                                  NULL));
-    lines = g_strsplit(text, "\n", -1);
     for (i = 0; lines[i]; i++) {
-        g_auto(GStrv) cells = NULL;
-        g_autofree char *where = NULL;
-        g_autofree char *access = NULL;
-        g_autofree char *mask = NULL;
-        g_autofree char *reset = NULL;
-        const char *second;
-        Register r = {0};
-
         if (g_str_has_prefix(lines[i], "#### Generations 4 and 5")) {
             registers = others = g_array_new(FALSE, TRUE, sizeof(Register));
         } else if (g_str_has_prefix(lines[i], "### ")) {
             registers = common;
         }
-        if (!g_str_has_prefix(lines[i], "| `0x")) {
-            continue;
-        }
-        cells = g_strsplit(lines[i], "|", 7);
-        ck_assert_uint_ge(g_strv_length(cells), 7);
-        where = cell_text(cells[1]);
-        r.size = atoi(cells[2]);
-        access = cell_text(cells[3]);
-        mask = cell_text(cells[4]);
-        reset = cell_text(cells[5]);
-        g_strlcpy(r.access, access, sizeof(r.access));
-        r.mask = g_ascii_strtoull(mask, NULL, 0);
-        r.has_reset = strcmp(reset, NO_RESET) != 0;
-        second = strchr(reset, ',');
-        r.reset = g_ascii_strtoull(
-            second && generation == 5 ? second + 1 : reset, NULL, 0);
-        ck_assert_msg(r.size == 1 || r.size == 2 || r.size == 4 || r.size == 8,
-                      "page: '%s'", lines[i]);
-        add_registers(where, &r);
+        page_add(registers, lines[i], generation == 5);
     }
     registers = common;
     ck_assert_uint_gt(registers->len, 800);

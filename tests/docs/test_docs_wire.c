@@ -22,7 +22,7 @@
     FIELD(hello, partition, 0, 1)                                              \
     FIELD(hello, generation, 1, 1)                                             \
     FIELD(hello, link_up, 2, 1)                                                \
-    FIELD(hello, reserved, 3, 1)                                               \
+    FIELD(hello, chip, 3, 1)                                                   \
     FIELD(hello, requester_id, 4, 2)                                           \
     FIELD(hello, lut_entries, 6, 2)                                            \
     FIELD(hello, req_ids, 8, 2)                                                \
@@ -46,16 +46,21 @@
     FIELD(configured, req_id_error, 12, 4)                                     \
     FIELD(read, address, 0, 8)                                                 \
     FIELD(read, length, 8, 2)                                                  \
-    FIELD(read, hops, 10, 2)                                                   \
+    FIELD(read, hops, 10, 1)                                                   \
+    FIELD(read, space, 11, 1)                                                  \
     FIELD(read, tag, 12, 2)                                                    \
     FIELD(read, requester_id, 14, 2)                                           \
     FIELD(write, address, 0, 8)                                                \
     FIELD(write, length, 8, 2)                                                 \
-    FIELD(write, hops, 10, 2)                                                  \
-    FIELD(write, reserved, 12, 2)                                              \
+    FIELD(write, hops, 10, 1)                                                  \
+    FIELD(write, space, 11, 1)                                                 \
+    FIELD(write, tag, 12, 2)                                                   \
     FIELD(write, requester_id, 14, 2)                                          \
     FIELD(notices, number, 0, 4)                                               \
     FIELD(notices, count, 4, 4)                                                \
+    FIELD(windows, count, 0, 2)                                                \
+    FIELD(windows, more, 2, 2)                                                 \
+    FIELD(windows, reserved, 4, 4)                                             \
     FIELD(noted, number, 0, 4)                                                 \
     FIELD(noted, reserved, 4, 4)                                               \
     FIELD(completion, length, 0, 4)                                            \
@@ -72,6 +77,8 @@
     REPEATED(notices, notice, size, 24, 32, 8)                                 \
     REPEATED(notices, notice, perm, 32, 32, 4)                                 \
     REPEATED(notices, notice, reserved, 36, 32, 4)                             \
+    REPEATED(windows, window, address, 8, 16, 8)                               \
+    REPEATED(windows, window, size, 16, 16, 8)                                 \
     REPEATED(ctrl, bar, ctl, 8, 24, 4)                                         \
     REPEATED(ctrl, bar, win_size, 12, 24, 4)                                   \
     REPEATED(ctrl, bar, xlate, 16, 24, 8)                                      \
@@ -126,7 +133,7 @@ static const struct {
     {FARSIDE_WIRE_WRITE, "WRITE", BODY(write)},
     {FARSIDE_WIRE_COMPLETION, "COMPLETION", BODY(completion)},
     {FARSIDE_WIRE_PEER, "PEER", 0},
-    {FARSIDE_WIRE_BLOCK, "BLOCK", BODY(ctrl)},
+    {FARSIDE_WIRE_WINDOWS, "WINDOWS", BODY(windows)},
 };
 
 static char *page;

@@ -400,6 +400,24 @@ START_TEST(kinds_of_iommus)
 }
 END_TEST
 
+#define AMD_LINK "links: [{name: cable0, ends: [a.ntb0, b.ntb0], chip: amd}]\n"
+
+/* Of a Switchtec's properties an AMD has the sizes of its BARs alone. */
+START_TEST(chip_of_a_link_is_that_of_both_devices)
+{
+    Case c = load(TWO(NTB(""), "", NTB(", vm: {options: {bar2-size: 1M}}"), "")
+                      AMD_LINK);
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+    g_autofree char *b = argv_of(&c, 1, false, NULL);
+
+    assert_has(a, "-device\nfarside-amd,id=ntb0,addr=3,link=/run/x/cable0.link,"
+                  "partition=0,bar2-size=1M,bar4-size=256M");
+    assert_has(b, "-device\nfarside-amd,id=ntb0,addr=3,link=/run/x/cable0.link,"
+                  "partition=1,bar2-size=1M,bar4-size=256M");
+    done(&c);
+}
+END_TEST
+
 START_TEST(devices_without_emulation_are_named)
 {
     Case c = load(TWO("{name: d, part: generic-device, at: rp1}, " NTB(""), "",
@@ -424,8 +442,11 @@ static const struct {
      "t.yaml:5:69: a.x: part 'generic-device' is no NTB adapter; give device "
      "farside-switchtec to parts of kind ntb\n"},
     {TWO(NTB(", vm: {device: nvme}"), "", NTB(""), "") LINK,
-     "t.yaml:5:69: a.ntb0: an NTB adapter is emulated by farside-switchtec; "
-     "leave 'device' out\n"},
+     "t.yaml:5:69: a.ntb0: an NTB adapter is emulated by farside-switchtec, "
+     "or as the link's 'chip' says; leave 'device' out\n"},
+    {TWO(NTB(", vm: {options: {lut-entries: 32}}"), "", NTB(""), "") AMD_LINK,
+     "t.yaml:5:71: lut-entries is an option of chip switchtec, and cable0 has "
+     "chip amd; leave it out\n"},
     {TWO(NTB(", vm: {options: {link: x}}"), "", NTB(""), "") LINK,
      "t.yaml:5:71: option 'link' is set by the cluster; leave it out\n"},
     {TWO(DEVICE("x", "device: edu, options: {\"a,b\": 1}"), "", "", ""),
@@ -557,6 +578,7 @@ int main(void)
     tcase_add_test(tcase, devices_that_can_be_unplugged);
     tcase_add_test(tcase, networks_and_regions);
     tcase_add_test(tcase, kinds_of_iommus);
+    tcase_add_test(tcase, chip_of_a_link_is_that_of_both_devices);
     tcase_add_test(tcase, devices_without_emulation_are_named);
     tcase_add_loop_test(tcase, errors_name_the_place, 0, G_N_ELEMENTS(bad));
     tcase_add_test(tcase, too_many_devices_are_refused);

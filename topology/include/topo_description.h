@@ -185,6 +185,12 @@ struct TopoDevice {
     TopoVmDevice *vm; /* NULL if the device has no `vm:` */
 };
 
+/* The chip of an emulated NTB */
+typedef enum TopoChip {
+    TOPO_CHIP_SWITCHTEC,
+    TOPO_CHIP_AMD,
+} TopoChip;
+
 /* A cable between two NTB adapters. */
 struct TopoLink {
     TopoPlace place;
@@ -194,6 +200,7 @@ struct TopoLink {
     unsigned speed_mtps;
     unsigned width;
     int64_t propagation_ps; /* for one direction */
+    TopoChip chip;
 };
 
 typedef struct TopoLend {

@@ -46,6 +46,7 @@ typedef enum TrcKind {
     TRC_RELEASE,
     TRC_RAM,
     TRC_ARRIVAL, /* at the end that records it */
+    TRC_REGISTER,
     TRC_KINDS,
 } TrcKind;
 

@@ -124,23 +124,24 @@ links_are() { # FROM TO Y|N: at both ends
     until_ok 10 link_is "$1" "$2" "$3" && until_ok 10 link_is "$2" "$1" "$3"
 }
 
-# doorbells FROM TO: FROM rings some bits, and TO sees and clears them
+# doorbells FROM TO [BITS]: FROM rings some bits, and TO sees and clears them
 doorbells() {
-    local db
+    local db bits=${3:-0xa00005}
     db=$(tool_of "$2" "$1")/db
-    on "$1" "echo 's 0x0a00005' >$(tool_of "$1" "$2")/peer_db" || return 1
-    on "$2" "n=0; until [ \$(cat $db) = 0xa00005 ]; do
+    on "$1" "echo 's $bits' >$(tool_of "$1" "$2")/peer_db" || return 1
+    on "$2" "n=0; until [ \$(cat $db) = $bits ]; do
             n=\$((n + 1)); [ \$n -lt 50 ] || exit 1; usleep 100000; done
-        echo 'c 0x0a00005' >$db && [ \$(cat $db) = 0x0 ]"
+        echo 'c $bits' >$db && [ \$(cat $db) = 0x0 ]"
 }
 
-# scratchpads FROM TO: FROM writes new values to all, and TO reads them
+# scratchpads FROM TO [LEAST]: FROM writes new values to all, and TO reads them. There
+# are at least LEAST.
 scratchpads() {
     local base=$((RANDOM * 65536)) n here there
     here=$(tool_of "$1" "$2")/peer0
     there=$(tool_of "$2" "$1")
     n=$(on "$1" "cd $here && ls -d spad* | wc -l")
-    [ "$n" -ge 16 ] || return 1
+    [ "$n" -ge "${3:-16}" ] || return 1
     on "$1" "for i in \$(seq 0 $((n - 1))); do
             echo \$(($base + i)) >$here/spad\$i || exit 1; done"
     on "$2" "for i in \$(seq 0 $((n - 1))); do

@@ -2,7 +2,7 @@
 #include "qemu/osdep.h"
 #include "qemu/host-utils.h"
 #include "qemu/log.h"
-#include "farside_ctrl.h"
+#include "farside_switchtec_ctrl.h"
 
 /* The holder of the lock of the own control block */
 typedef enum {
@@ -45,8 +45,9 @@ typedef struct {
     Late late[LATE_MAX];
 } Block;
 
-struct FarsideCtrl {
+struct SwitchtecCtrl {
     const FarsideConfig *config;
+    const SwitchtecOptions *options;
     PCIDevice *pci;
     FarsidePeer *peer;
     FarsideRequester *requester;
@@ -62,17 +63,14 @@ struct FarsideCtrl {
     uint32_t flush;      /* number of the flush that completes a CFG, or 0 */
 
     uint32_t lock_id; /* number of this host's last lock of the peer's block */
-
-    /* The peer's block as the peer has it in force; its windows lead here. */
-    struct farside_wire_ctrl peer_block;
 };
 
-static Block *own(FarsideCtrl *s)
+static Block *own(SwitchtecCtrl *s)
 {
     return &s->block[s->config->partition];
 }
 
-static Block *peer(FarsideCtrl *s)
+static Block *peer(SwitchtecCtrl *s)
 {
     return &s->block[farside_config_peer(s->config)];
 }
@@ -100,11 +98,11 @@ static void block_reset(Block *c)
 
 /* Writes to a locked block */
 
-static void stage(FarsideCtrl *s, struct farside_wire_ctrl *block,
+static void stage(SwitchtecCtrl *s, struct farside_wire_ctrl *block,
                   unsigned offset, uint32_t value, uint32_t mask);
 
 /* This host has the lock: makes the writes that came without it. */
-static void late_replay(FarsideCtrl *s, Block *c)
+static void late_replay(SwitchtecCtrl *s, Block *c)
 {
     unsigned i;
 
@@ -116,7 +114,7 @@ static void late_replay(FarsideCtrl *s, Block *c)
 }
 
 /* This host got the lock by LOCK. A thread that was late shares it again. */
-static void late_locked(FarsideCtrl *s, Block *c)
+static void late_locked(SwitchtecCtrl *s, Block *c)
 {
     late_replay(s, c);
     if (c->late_open) {
@@ -157,14 +155,14 @@ static bool late_write(Block *c, unsigned offset, uint32_t value, uint32_t mask)
     return true;
 }
 
-static void send_lock(FarsideCtrl *s, unsigned type, uint32_t id)
+static void send_lock(SwitchtecCtrl *s, unsigned type, uint32_t id)
 {
     struct farside_wire_lock m = {.id = id};
 
     farside_peer_send(s->peer, type, &m, sizeof(m));
 }
 
-static void send_block(FarsideCtrl *s, unsigned type,
+static void send_block(SwitchtecCtrl *s, unsigned type,
                        const struct farside_wire_ctrl *block, uint32_t id)
 {
     struct farside_wire_ctrl m = *block;
@@ -173,19 +171,86 @@ static void send_block(FarsideCtrl *s, unsigned type,
     farside_peer_send(s->peer, type, &m, sizeof(m));
 }
 
-/*
- * Puts the own block into force. The peer learns of it before it gets any
- * request that uses it.
- */
-static void own_changed(FarsideCtrl *s)
+/* Windows */
+
+/* Each BAR has a direct window, and may use all entries of the LUT. */
+#define WINDOWS_MAX (FARSIDE_NTB_WINDOWS * (SWITCHTEC_MAX_LUT + 1))
+
+/* Adds the windows of a BAR to @list. Returns their number. */
+static unsigned add_windows(SwitchtecCtrl *s, unsigned window,
+                            FarsideWindow *list)
 {
-    farside_windows_update(s->windows);
-    send_block(s, FARSIDE_WIRE_BLOCK, &own(s)->active, 0);
+    const struct farside_wire_ctrl *block = &own(s)->active;
+    const struct farside_wire_bar *bar =
+        &block->bar[FARSIDE_NTB_WINDOW_BAR(window)];
+    unsigned peer_part = farside_config_peer(s->config);
+    unsigned shift = SWITCHTEC_BAR_LUT_SHIFT(bar->ctl), i, count = 0;
+    unsigned lut_count = 0;
+    uint64_t entry;
+
+    if (bar->ctl & SWITCHTEC_BAR_LUT_EN) {
+        lut_count = SWITCHTEC_BAR_LUT_COUNT(bar->ctl);
+    }
+    for (i = 0; i < lut_count; i++) {
+        entry = block->lut[i];
+        if ((entry & SWITCHTEC_LUT_EN) &&
+            SWITCHTEC_LUT_PART(entry) == peer_part) {
+            list[count++] = (FarsideWindow) {
+                .window = window,
+                .offset = (uint64_t)i << shift,
+                .size = 1ull << shift,
+                .target =
+                    entry & SWITCHTEC_ADDR_MASK & ~MAKE_64BIT_MASK(0, shift),
+            };
+        }
+    }
+    if ((bar->ctl & SWITCHTEC_BAR_DIR_EN) &&
+        SWITCHTEC_XLATE_PART(bar->xlate) == peer_part) {
+        list[count++] = (FarsideWindow) {
+            .window = window,
+            .offset = (uint64_t)lut_count << shift,
+            .size = (uint64_t)bar->ext_win_size << 32 |
+                    (bar->win_size & SWITCHTEC_WIN_SIZE_MASK),
+            .target = bar->xlate & SWITCHTEC_ADDR_MASK,
+        };
+    }
+    return count;
+}
+
+/* Puts the own block into force. */
+static void set_windows(SwitchtecCtrl *s)
+{
+    g_autofree FarsideWindow *list = g_new(FarsideWindow, WINDOWS_MAX);
+    const struct farside_wire_ctrl *block = &own(s)->active;
+    uint16_t ids[FARSIDE_SWITCHTEC_REQ_IDS];
+    unsigned i, count = 0, id_count = 0;
+
+    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
+        count += add_windows(s, i, list + count);
+    }
+    for (i = 0; i < FARSIDE_SWITCHTEC_REQ_IDS; i++) {
+        if ((block->req_id[i] & 0xffff & ~SWITCHTEC_REQ_ID_PROXY_MASK) ==
+            SWITCHTEC_REQ_ID_EN) {
+            ids[id_count++] = block->req_id[i] >> 16;
+        }
+    }
+    farside_windows_set(s->windows, list, count,
+                        s->config->check_requester ? ids : NULL, id_count);
+}
+
+/*
+ * The own block has changed. The peer learns of it before it gets any request
+ * that uses it.
+ */
+static void own_changed(SwitchtecCtrl *s)
+{
+    set_windows(s);
+    farside_windows_tell(s->windows);
 }
 
 /* Validation: a CFG that cannot come into force is refused as a whole. */
 
-static bool bar_is_sane(FarsideCtrl *s, unsigned i,
+static bool bar_is_sane(SwitchtecCtrl *s, unsigned i,
                         const struct farside_wire_bar *bar)
 {
     uint64_t size = (uint64_t)bar->ext_win_size << 32 |
@@ -204,7 +269,7 @@ static bool bar_is_sane(FarsideCtrl *s, unsigned i,
     bar_size = s->config->bar_size[(i - 2) / 2];
     if (bar->ctl & SWITCHTEC_BAR_LUT_EN) {
         if (lut_pos < 12 || lut_pos > 40 ||
-            lut_count > s->config->lut_entries) {
+            lut_count > s->options->lut_entries) {
             return false;
         }
         lut_size = (uint64_t)lut_count << lut_pos;
@@ -224,7 +289,8 @@ static bool bar_is_sane(FarsideCtrl *s, unsigned i,
     return true;
 }
 
-static bool block_is_sane(FarsideCtrl *s, const struct farside_wire_ctrl *block,
+static bool block_is_sane(SwitchtecCtrl *s,
+                          const struct farside_wire_ctrl *block,
                           struct farside_wire_configured *ret_errors)
 {
     struct farside_wire_configured errors = {0};
@@ -236,7 +302,7 @@ static bool block_is_sane(FarsideCtrl *s, const struct farside_wire_ctrl *block,
             break;
         }
     }
-    for (i = 0; i < s->config->lut_entries; i++) {
+    for (i = 0; i < s->options->lut_entries; i++) {
         if ((block->lut[i] & SWITCHTEC_LUT_EN) &&
             SWITCHTEC_LUT_PART(block->lut[i]) >= FARSIDE_NTB_PARTITIONS) {
             errors.lut_error = 1 + i;
@@ -249,9 +315,9 @@ static bool block_is_sane(FarsideCtrl *s, const struct farside_wire_ctrl *block,
 
 /* The own block */
 
-static void own_configure(FarsideCtrl *s);
+static void own_configure(SwitchtecCtrl *s);
 
-static void grant_next(FarsideCtrl *s)
+static void grant_next(SwitchtecCtrl *s)
 {
     Block *c = own(s);
 
@@ -278,7 +344,7 @@ static void grant_next(FarsideCtrl *s)
     }
 }
 
-static void own_lock(FarsideCtrl *s)
+static void own_lock(SwitchtecCtrl *s)
 {
     Block *c = own(s);
 
@@ -297,7 +363,7 @@ static void own_lock(FarsideCtrl *s)
 /* Completes a CFG: no CPU uses the replaced block any more. */
 static void on_flushed(void *opaque, uint32_t flush)
 {
-    FarsideCtrl *s = opaque;
+    SwitchtecCtrl *s = opaque;
     Block *c = own(s);
     struct farside_wire_configured m = {.lock_id = s->owner_id};
     Owner owner = s->owner;
@@ -315,7 +381,7 @@ static void on_flushed(void *opaque, uint32_t flush)
     grant_next(s);
 }
 
-static void own_configure(FarsideCtrl *s)
+static void own_configure(SwitchtecCtrl *s)
 {
     Block *c = own(s);
     struct farside_wire_configured errors;
@@ -343,7 +409,7 @@ static void own_configure(FarsideCtrl *s)
     s->flush = farside_windows_flush(s->windows, on_flushed, s);
 }
 
-static void own_release(FarsideCtrl *s)
+static void own_release(SwitchtecCtrl *s)
 {
     Block *c = own(s);
 
@@ -360,14 +426,15 @@ static void own_release(FarsideCtrl *s)
     grant_next(s);
 }
 
-void farside_ctrl_on_lock(FarsideCtrl *s, const struct farside_wire_lock *m)
+void switchtec_ctrl_on_lock(SwitchtecCtrl *s, const struct farside_wire_lock *m)
 {
     s->peer_waits = true;
     s->waiting_id = m->id;
     grant_next(s);
 }
 
-void farside_ctrl_on_release(FarsideCtrl *s, const struct farside_wire_lock *m)
+void switchtec_ctrl_on_release(SwitchtecCtrl *s,
+                               const struct farside_wire_lock *m)
 {
     if (s->peer_waits && s->waiting_id == m->id) {
         s->peer_waits = false;
@@ -377,7 +444,8 @@ void farside_ctrl_on_release(FarsideCtrl *s, const struct farside_wire_lock *m)
     }
 }
 
-void farside_ctrl_on_config(FarsideCtrl *s, const struct farside_wire_ctrl *m)
+void switchtec_ctrl_on_config(SwitchtecCtrl *s,
+                              const struct farside_wire_ctrl *m)
 {
     struct farside_wire_configured errors;
 
@@ -398,7 +466,7 @@ void farside_ctrl_on_config(FarsideCtrl *s, const struct farside_wire_ctrl *m)
 
 /* The peer's block */
 
-static void peer_lock(FarsideCtrl *s)
+static void peer_lock(SwitchtecCtrl *s)
 {
     Block *c = peer(s);
 
@@ -419,7 +487,7 @@ static void peer_lock(FarsideCtrl *s)
     }
 }
 
-static void peer_configure(FarsideCtrl *s)
+static void peer_configure(SwitchtecCtrl *s)
 {
     Block *c = peer(s);
     struct farside_wire_configured errors;
@@ -452,7 +520,7 @@ static void peer_configure(FarsideCtrl *s)
     }
 }
 
-static void peer_release(FarsideCtrl *s)
+static void peer_release(SwitchtecCtrl *s)
 {
     Block *c = peer(s);
 
@@ -466,7 +534,8 @@ static void peer_release(FarsideCtrl *s)
     c->status = SWITCHTEC_STATUS_NORMAL;
 }
 
-void farside_ctrl_on_locked(FarsideCtrl *s, const struct farside_wire_ctrl *m)
+void switchtec_ctrl_on_locked(SwitchtecCtrl *s,
+                              const struct farside_wire_ctrl *m)
 {
     Block *c = peer(s);
 
@@ -486,8 +555,8 @@ void farside_ctrl_on_locked(FarsideCtrl *s, const struct farside_wire_ctrl *m)
     }
 }
 
-void farside_ctrl_on_configured(FarsideCtrl *s,
-                                const struct farside_wire_configured *m)
+void switchtec_ctrl_on_configured(SwitchtecCtrl *s,
+                                  const struct farside_wire_configured *m)
 {
     Block *c = peer(s);
 
@@ -526,7 +595,7 @@ static void close_windows(struct farside_wire_ctrl *block, unsigned part)
     }
 }
 
-void farside_ctrl_reset(FarsideCtrl *s)
+void switchtec_ctrl_reset(SwitchtecCtrl *s)
 {
     Block *other = peer(s);
 
@@ -549,10 +618,10 @@ void farside_ctrl_reset(FarsideCtrl *s)
     } else {
         block_reset(other);
     }
-    farside_windows_update(s->windows);
+    set_windows(s);
 }
 
-void farside_ctrl_peer_reset(FarsideCtrl *s)
+void switchtec_ctrl_peer_reset(SwitchtecCtrl *s)
 {
     if (farside_peer_is_here(s->peer)) {
         peer_release(s);
@@ -567,77 +636,12 @@ void farside_ctrl_peer_reset(FarsideCtrl *s)
         s->flush = 0;
         grant_next(s);
     }
-    memset(&s->peer_block, 0, sizeof(s->peer_block));
     own_changed(s);
-}
-
-/* The peer's windows */
-
-bool farside_ctrl_on_block(FarsideCtrl *s, const struct farside_wire_ctrl *m)
-{
-    struct farside_wire_configured errors;
-
-    if (!block_is_sane(s, m, &errors)) {
-        return false;
-    }
-    s->peer_block = *m;
-    return true;
-}
-
-/* True if [address, address + size) lies in [start, start + length). */
-static bool lies_in(uint64_t address, uint64_t size, uint64_t start,
-                    uint64_t length)
-{
-    return address >= start && address - start < length &&
-           size <= length - (address - start);
-}
-
-static bool bar_reaches(const FarsideCtrl *s,
-                        const struct farside_wire_bar *bar, uint64_t address,
-                        uint64_t size)
-{
-    unsigned i, shift = SWITCHTEC_BAR_LUT_SHIFT(bar->ctl);
-    uint64_t entry;
-
-    if ((bar->ctl & SWITCHTEC_BAR_DIR_EN) &&
-        SWITCHTEC_XLATE_PART(bar->xlate) == s->config->partition &&
-        lies_in(address, size, bar->xlate & SWITCHTEC_ADDR_MASK,
-                (uint64_t)bar->ext_win_size << 32 |
-                    (bar->win_size & SWITCHTEC_WIN_SIZE_MASK))) {
-        return true;
-    }
-    if (!(bar->ctl & SWITCHTEC_BAR_LUT_EN)) {
-        return false;
-    }
-    for (i = 0; i < SWITCHTEC_BAR_LUT_COUNT(bar->ctl); i++) {
-        entry = s->peer_block.lut[i];
-        if ((entry & SWITCHTEC_LUT_EN) &&
-            SWITCHTEC_LUT_PART(entry) == s->config->partition &&
-            lies_in(address, size,
-                    entry & SWITCHTEC_ADDR_MASK & ~MAKE_64BIT_MASK(0, shift),
-                    1ull << shift)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool farside_ctrl_peer_reaches(const FarsideCtrl *s, uint64_t address,
-                               uint64_t size)
-{
-    unsigned i;
-
-    for (i = 0; i < SWITCHTEC_BARS; i++) {
-        if (bar_reaches(s, &s->peer_block.bar[i], address, size)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Registers */
 
-uint32_t farside_ctrl_read(FarsideCtrl *s, unsigned part, unsigned offset)
+uint32_t switchtec_ctrl_read(SwitchtecCtrl *s, unsigned part, unsigned offset)
 {
     Block *c;
     const struct farside_wire_ctrl *block;
@@ -654,13 +658,13 @@ uint32_t farside_ctrl_read(FarsideCtrl *s, unsigned part, unsigned offset)
                 : &c->active;
     if (offset >= SWITCHTEC_CTRL_LUT) {
         i = (offset - SWITCHTEC_CTRL_LUT) / 8;
-        return i < s->config->lut_entries
+        return i < s->options->lut_entries
                    ? block->lut[i] >> (offset & 4 ? 32 : 0)
                    : 0;
     }
     if (offset >= SWITCHTEC_CTRL_REQ_ID) {
         i = (offset - SWITCHTEC_CTRL_REQ_ID) / 4;
-        if (i >= FARSIDE_NTB_REQ_IDS) {
+        if (i >= FARSIDE_SWITCHTEC_REQ_IDS) {
             return 0;
         }
         /*
@@ -702,11 +706,11 @@ uint32_t farside_ctrl_read(FarsideCtrl *s, unsigned part, unsigned offset)
     case SWITCHTEC_CTRL_BAR_ERROR:
         return c->bar_error;
     case SWITCHTEC_CTRL_LUT_TABLE:
-        return s->config->lut_entries | SWITCHTEC_CTRL_LUT << 16;
+        return s->options->lut_entries | SWITCHTEC_CTRL_LUT << 16;
     case SWITCHTEC_CTRL_LUT_ERROR:
         return c->lut_error;
     case SWITCHTEC_CTRL_REQ_ID_TABLE:
-        return FARSIDE_NTB_REQ_IDS | SWITCHTEC_CTRL_REQ_ID << 16;
+        return FARSIDE_SWITCHTEC_REQ_IDS | SWITCHTEC_CTRL_REQ_ID << 16;
     case SWITCHTEC_CTRL_REQ_ID_ERROR:
         return c->req_id_error;
     default:
@@ -714,7 +718,7 @@ uint32_t farside_ctrl_read(FarsideCtrl *s, unsigned part, unsigned offset)
     }
 }
 
-static void operate(FarsideCtrl *s, unsigned part, uint32_t op)
+static void operate(SwitchtecCtrl *s, unsigned part, uint32_t op)
 {
     bool self = part == s->config->partition;
 
@@ -737,7 +741,7 @@ static void operate(FarsideCtrl *s, unsigned part, uint32_t op)
         qemu_log_mask(LOG_GUEST_ERROR,
                       "%s: control block %u: operation %" PRIu32
                       " does not exist\n",
-                      TYPE_FARSIDE_NTB, part, op);
+                      TYPE_FARSIDE_SWITCHTEC, part, op);
     }
 }
 
@@ -761,7 +765,7 @@ static void bar_write(struct farside_wire_bar *bar, unsigned field,
     }
 }
 
-static void stage(FarsideCtrl *s, struct farside_wire_ctrl *block,
+static void stage(SwitchtecCtrl *s, struct farside_wire_ctrl *block,
                   unsigned offset, uint32_t value, uint32_t mask)
 {
     uint64_t wide_mask, wide;
@@ -769,14 +773,14 @@ static void stage(FarsideCtrl *s, struct farside_wire_ctrl *block,
 
     if (offset >= SWITCHTEC_CTRL_LUT) {
         i = (offset - SWITCHTEC_CTRL_LUT) / 8;
-        if (i < s->config->lut_entries) {
+        if (i < s->options->lut_entries) {
             wide = (uint64_t)(value & mask) << (offset & 4 ? 32 : 0);
             wide_mask = (uint64_t)mask << (offset & 4 ? 32 : 0);
             block->lut[i] = (block->lut[i] & ~wide_mask) | wide;
         }
     } else if (offset >= SWITCHTEC_CTRL_REQ_ID) {
         i = (offset - SWITCHTEC_CTRL_REQ_ID) / 4;
-        if (i < FARSIDE_NTB_REQ_IDS) {
+        if (i < FARSIDE_SWITCHTEC_REQ_IDS) {
             mask &= ~SWITCHTEC_REQ_ID_PROXY_MASK;
             block->req_id[i] = (block->req_id[i] & ~mask) | (value & mask);
         }
@@ -798,8 +802,8 @@ static void stage(FarsideCtrl *s, struct farside_wire_ctrl *block,
     }
 }
 
-void farside_ctrl_write(FarsideCtrl *s, unsigned part, unsigned offset,
-                        uint32_t value, uint32_t mask)
+void switchtec_ctrl_write(SwitchtecCtrl *s, unsigned part, unsigned offset,
+                          uint32_t value, uint32_t mask)
 {
     Block *c;
 
@@ -816,28 +820,28 @@ void farside_ctrl_write(FarsideCtrl *s, unsigned part, unsigned offset,
     } else if (!late_write(c, offset, value, mask)) {
         qemu_log_mask(LOG_GUEST_ERROR,
                       "%s: control block %u: write at 0x%x without its lock\n",
-                      TYPE_FARSIDE_NTB, part, offset);
+                      TYPE_FARSIDE_SWITCHTEC, part, offset);
     }
 }
 
-FarsideCtrl *farside_ctrl_new(const FarsideConfig *config, PCIDevice *pci,
-                              FarsidePeer *peer, FarsideRequester *requester,
-                              FarsideWindows *windows)
+SwitchtecCtrl *switchtec_ctrl_new(const FarsideConfig *config,
+                                  const SwitchtecOptions *options,
+                                  PCIDevice *pci, const FarsideParts *parts)
 {
-    FarsideCtrl *s = g_new0(FarsideCtrl, 1);
+    SwitchtecCtrl *s = g_new0(SwitchtecCtrl, 1);
 
     s->config = config;
+    s->options = options;
     s->pci = pci;
-    s->peer = peer;
-    s->requester = requester;
-    s->windows = windows;
-    farside_windows_set_block(windows, &own(s)->active);
-    farside_ctrl_reset(s);
-    farside_ctrl_peer_reset(s);
+    s->peer = parts->peer;
+    s->requester = parts->requester;
+    s->windows = parts->windows;
+    switchtec_ctrl_reset(s);
+    switchtec_ctrl_peer_reset(s);
     return s;
 }
 
-void farside_ctrl_free(FarsideCtrl *s)
+void switchtec_ctrl_free(SwitchtecCtrl *s)
 {
     g_free(s);
 }

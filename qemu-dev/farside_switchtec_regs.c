@@ -2,11 +2,7 @@
 #include "qemu/osdep.h"
 #include "qemu/bswap.h"
 #include "qemu/log.h"
-#include "qemu/main-loop.h"
-#include "hw/pci/msi.h"
-#include "hw/pci/msix.h"
-#include "farside_qemu.h"
-#include "farside_regs.h"
+#include "farside_switchtec_regs.h"
 
 /* The vector of all events; the driver finds it in the registers. */
 #define EVENT_VECTOR 0
@@ -14,19 +10,16 @@
 /* Port functions of a partition: its upstream port and its virtual endpoint */
 #define PFF_USP(part) (2 * (part))
 #define PFF_VEP(part) (2 * (part) + 1)
-#define PFFS (2 * FARSIDE_NTB_PARTITIONS)
+#define PFFS          (2 * FARSIDE_NTB_PARTITIONS)
 
-/* The addresses of interrupt messages, in MiB */
-#define INTERRUPTS_MIB 0xfee
-
-struct FarsideRegs {
+struct SwitchtecRegs {
     const FarsideConfig *config;
+    const SwitchtecOptions *options;
     PCIDevice *pci;
     FarsidePeer *peer;
     FarsideRequester *requester;
-    FarsideCtrl *ctrl;
-    uint64_t late_vectors; /* bit n: vector n is to be sent by late_bh */
-    QEMUBH *late_bh;
+    SwitchtecCtrl *ctrl;
+    FarsideInterrupts *interrupts;
 
     /* Management calls */
     uint8_t mrpc_input[SWITCHTEC_MRPC_PAYLOAD];
@@ -77,7 +70,7 @@ static uint64_t whole(uint32_t value, unsigned offset)
     return offset & 4 ? (uint64_t)value << 32 : value;
 }
 
-void farside_regs_reset(FarsideRegs *s)
+void switchtec_regs_reset(SwitchtecRegs *s)
 {
     memset(s->mrpc_input, 0, sizeof(s->mrpc_input));
     memset(s->mrpc_output, 0, sizeof(s->mrpc_output));
@@ -85,7 +78,6 @@ void farside_regs_reset(FarsideRegs *s)
     s->mrpc_status = 0;
     s->mrpc_ret = 0;
     s->mrpc_event = 0;
-    s->late_vectors = 0;
     memset(s->link_event, 0, sizeof(s->link_event));
     s->odb_mask = 0;
     s->idb = 0;
@@ -100,47 +92,12 @@ void farside_regs_reset(FarsideRegs *s)
 
 /* Interrupts and events */
 
-/*
- * A guest may let the message lead anywhere, for example to the registers of a
- * device. While that device waits, only what ends in a local APIC is sent.
- */
-static bool message_is_harmless(FarsideRegs *s, unsigned vector)
+static void interrupt(SwitchtecRegs *s, unsigned vector)
 {
-    return !farside_wait_of_device() ||
-           msix_get_message(s->pci, vector).address >> 20 == INTERRUPTS_MIB;
+    farside_interrupts_raise(s->interrupts, vector);
 }
 
-static void interrupt(FarsideRegs *s, unsigned vector)
-{
-    /*
-     * An interrupt before the driver enables MSI-X would stay pending, and
-     * reach the driver later, when it expects none.
-     */
-    if (vector >= s->config->vectors || !msix_enabled(s->pci)) {
-        return;
-    }
-    if (message_is_harmless(s, vector)) {
-        msix_notify(s->pci, vector);
-    } else {
-        s->late_vectors |= 1ull << vector;
-        qemu_bh_schedule(s->late_bh);
-    }
-}
-
-/* In the main loop no device waits. */
-static void late_run(void *opaque)
-{
-    FarsideRegs *s = opaque;
-    unsigned vector;
-
-    while (s->late_vectors) {
-        vector = ctz64(s->late_vectors);
-        s->late_vectors &= ~(1ull << vector);
-        interrupt(s, vector);
-    }
-}
-
-static void event_raise(FarsideRegs *s, uint32_t *header)
+static void event_raise(SwitchtecRegs *s, uint32_t *header)
 {
     uint32_t count = (*header + (1u << SWITCHTEC_EVENT_COUNT_SHIFT)) &
                      SWITCHTEC_EVENT_COUNT_MASK;
@@ -159,14 +116,14 @@ static void event_write(uint32_t *header, uint32_t value, uint32_t mask)
     *header = merge(*header, value, mask & SWITCHTEC_EVENT_ENABLES);
 }
 
-void farside_regs_link_event(FarsideRegs *s)
+void switchtec_regs_link_event(SwitchtecRegs *s)
 {
     event_raise(s, &s->link_event[PFF_USP(farside_config_peer(s->config))]);
 }
 
 /* Management calls */
 
-static void mrpc_run(FarsideRegs *s)
+static void mrpc_run(SwitchtecRegs *s)
 {
     uint32_t offset, length, value, i;
 
@@ -187,21 +144,21 @@ static void mrpc_run(FarsideRegs *s)
             break;
         }
         for (i = 0; i < length; i++) {
-            value = farside_regs_ops.read(s, offset + i, 1);
+            value = switchtec_regs_read(s, offset + i, 1);
             s->mrpc_output[i] = value;
         }
         break;
     default:
         qemu_log_mask(LOG_UNIMP,
                       "%s: management call %" PRIu32 " is not supported\n",
-                      TYPE_FARSIDE_NTB, s->mrpc_cmd);
+                      TYPE_FARSIDE_SWITCHTEC, s->mrpc_cmd);
         s->mrpc_status = SWITCHTEC_MRPC_STATUS_ERROR;
         s->mrpc_ret = SWITCHTEC_MRPC_RET_CALL;
     }
     event_raise(s, &s->mrpc_event);
 }
 
-static uint32_t mrpc_read(FarsideRegs *s, unsigned offset)
+static uint32_t mrpc_read(SwitchtecRegs *s, unsigned offset)
 {
     if (offset < SWITCHTEC_MRPC_OUTPUT) {
         return ldl_le_p(s->mrpc_input + offset);
@@ -222,7 +179,7 @@ static uint32_t mrpc_read(FarsideRegs *s, unsigned offset)
     }
 }
 
-static void mrpc_write(FarsideRegs *s, unsigned offset, uint32_t value,
+static void mrpc_write(SwitchtecRegs *s, unsigned offset, uint32_t value,
                        uint32_t mask)
 {
     uint8_t *p;
@@ -238,7 +195,7 @@ static void mrpc_write(FarsideRegs *s, unsigned offset, uint32_t value,
 
 /* Software events and system information */
 
-static uint32_t sw_event_read(FarsideRegs *s, unsigned offset)
+static uint32_t sw_event_read(SwitchtecRegs *s, unsigned offset)
 {
     unsigned entry;
     bool local;
@@ -258,7 +215,7 @@ static uint32_t sw_event_read(FarsideRegs *s, unsigned offset)
     return 0;
 }
 
-static uint16_t device_id(FarsideRegs *s)
+static uint16_t device_id(SwitchtecRegs *s)
 {
     return pci_get_word(s->pci->config + PCI_DEVICE_ID);
 }
@@ -269,14 +226,14 @@ static void put_text(uint8_t *p, const char *text, size_t size)
     memcpy(p, text, MIN(size, strlen(text)));
 }
 
-static uint32_t sys_info_read(FarsideRegs *s, unsigned offset)
+static uint32_t sys_info_read(SwitchtecRegs *s, unsigned offset)
 {
     uint8_t info[SWITCHTEC_SYS_INFO_SIZE] = {0};
 
     stl_le_p(info + SWITCHTEC_SYS_DEVICE_ID, device_id(s));
     stl_le_p(info + SWITCHTEC_SYS_DEVICE_VERSION, 1);
     stl_le_p(info + SWITCHTEC_SYS_FIRMWARE_VERSION, 0x01000000);
-    if (s->config->generation == 3) {
+    if (s->options->generation == 3) {
         stl_le_p(info + SWITCHTEC_SYS_GEN3_PARTITION_ID, s->config->partition);
         put_text(info + SWITCHTEC_SYS_GEN3_VENDOR, "FARSIDE", 8);
         put_text(info + SWITCHTEC_SYS_GEN3_PRODUCT, "EMULATED NTB", 16);
@@ -295,7 +252,7 @@ static uint32_t sys_info_read(FarsideRegs *s, unsigned offset)
 
 /* Partition configuration */
 
-static uint32_t part_cfg_read(FarsideRegs *s, unsigned part, unsigned offset)
+static uint32_t part_cfg_read(SwitchtecRegs *s, unsigned part, unsigned offset)
 {
     unsigned entry;
 
@@ -338,7 +295,7 @@ static uint32_t part_cfg_read(FarsideRegs *s, unsigned part, unsigned offset)
     }
 }
 
-static void part_cfg_write(FarsideRegs *s, unsigned part, unsigned offset,
+static void part_cfg_write(SwitchtecRegs *s, unsigned part, unsigned offset,
                            uint32_t value, uint32_t mask)
 {
     if (part == s->config->partition &&
@@ -350,7 +307,7 @@ static void part_cfg_write(FarsideRegs *s, unsigned part, unsigned offset,
 
 /* NTB information */
 
-static uint32_t ntb_info_read(FarsideRegs *s, unsigned offset)
+static uint32_t ntb_info_read(SwitchtecRegs *s, unsigned offset)
 {
     unsigned part, field;
 
@@ -383,7 +340,7 @@ static uint32_t ntb_info_read(FarsideRegs *s, unsigned offset)
 
 /* Doorbells and messages */
 
-void farside_regs_ring(FarsideRegs *s, uint64_t bits)
+void switchtec_regs_ring(SwitchtecRegs *s, uint64_t bits)
 {
     uint64_t vectors = 0;
     unsigned i;
@@ -402,7 +359,7 @@ void farside_regs_ring(FarsideRegs *s, uint64_t bits)
     }
 }
 
-void farside_regs_message(FarsideRegs *s, unsigned index, uint32_t value)
+void switchtec_regs_message(SwitchtecRegs *s, unsigned index, uint32_t value)
 {
     uint32_t source = farside_config_peer(s->config)
                       << SWITCHTEC_IMSG_SRC_SHIFT;
@@ -425,7 +382,7 @@ void farside_regs_message(FarsideRegs *s, unsigned index, uint32_t value)
     }
 }
 
-static uint32_t dbmsg_read(FarsideRegs *s, unsigned part, unsigned offset)
+static uint32_t dbmsg_read(SwitchtecRegs *s, unsigned part, unsigned offset)
 {
     unsigned i;
 
@@ -458,7 +415,7 @@ static uint32_t dbmsg_read(FarsideRegs *s, unsigned part, unsigned offset)
     }
 }
 
-static void odb_write(FarsideRegs *s, uint64_t bits)
+static void odb_write(SwitchtecRegs *s, uint64_t bits)
 {
     struct farside_wire_doorbell m = {.bits = bits & s->odb_mask};
 
@@ -467,16 +424,16 @@ static void odb_write(FarsideRegs *s, uint64_t bits)
     }
 }
 
-static void idb_mask_write(FarsideRegs *s, uint64_t value, uint64_t mask)
+static void idb_mask_write(SwitchtecRegs *s, uint64_t value, uint64_t mask)
 {
     uint64_t enabled = value & mask & ~s->idb_mask;
 
     s->idb_mask = (s->idb_mask & ~mask) | (value & mask);
     /* A pending doorbell raises its interrupt when the mask enables it. */
-    farside_regs_ring(s, s->idb & enabled);
+    switchtec_regs_ring(s, s->idb & enabled);
 }
 
-static void omsg_write(FarsideRegs *s, unsigned index, uint32_t value,
+static void omsg_write(SwitchtecRegs *s, unsigned index, uint32_t value,
                        uint32_t mask)
 {
     struct farside_wire_message m = {.index = index};
@@ -489,7 +446,7 @@ static void omsg_write(FarsideRegs *s, unsigned index, uint32_t value,
     farside_peer_send(s->peer, FARSIDE_WIRE_MESSAGE, &m, sizeof(m));
 }
 
-static void imsg_write(FarsideRegs *s, unsigned index, uint32_t value,
+static void imsg_write(SwitchtecRegs *s, unsigned index, uint32_t value,
                        uint32_t mask)
 {
     uint32_t *state = &s->imsg_state[index];
@@ -503,7 +460,7 @@ static void imsg_write(FarsideRegs *s, unsigned index, uint32_t value,
     }
 }
 
-static void dbmsg_write(FarsideRegs *s, unsigned part, unsigned offset,
+static void dbmsg_write(SwitchtecRegs *s, unsigned part, unsigned offset,
                         uint32_t value, uint32_t mask)
 {
     uint64_t bits = whole(value & mask, offset);
@@ -554,11 +511,11 @@ static void dbmsg_write(FarsideRegs *s, unsigned part, unsigned offset,
 
 /* Port functions */
 
-static uint32_t pff_read(FarsideRegs *s, unsigned pff, unsigned offset)
+static uint32_t pff_read(SwitchtecRegs *s, unsigned pff, unsigned offset)
 {
     unsigned entry, part = pff / 2;
     /* Link Status: the speed of the generation, width x8 */
-    uint32_t link = (uint32_t)(s->config->generation | 8 << 4) << 16;
+    uint32_t link = (uint32_t)(s->options->generation | 8 << 4) << 16;
 
     if (pff >= PFFS) {
         return 0;
@@ -591,7 +548,7 @@ static uint32_t pff_read(FarsideRegs *s, unsigned pff, unsigned offset)
     }
 }
 
-static void pff_write(FarsideRegs *s, unsigned pff, unsigned offset,
+static void pff_write(SwitchtecRegs *s, unsigned pff, unsigned offset,
                       uint32_t value, uint32_t mask)
 {
     if (pff < PFFS &&
@@ -603,7 +560,7 @@ static void pff_write(FarsideRegs *s, unsigned pff, unsigned offset,
 
 /* All of BAR 0 */
 
-static uint32_t word_read(FarsideRegs *s, unsigned offset)
+static uint32_t word_read(SwitchtecRegs *s, unsigned offset)
 {
     unsigned i;
 
@@ -629,8 +586,8 @@ static uint32_t word_read(FarsideRegs *s, unsigned offset)
     }
     if (offset < SWITCHTEC_NTB_DBMSG) {
         i = offset - SWITCHTEC_NTB_CTRL;
-        return farside_ctrl_read(s->ctrl, i / SWITCHTEC_NTB_CTRL_STRIDE,
-                                 i % SWITCHTEC_NTB_CTRL_STRIDE);
+        return switchtec_ctrl_read(s->ctrl, i / SWITCHTEC_NTB_CTRL_STRIDE,
+                                   i % SWITCHTEC_NTB_CTRL_STRIDE);
     }
     if (offset < SWITCHTEC_PFF) {
         i = offset - SWITCHTEC_NTB_DBMSG;
@@ -641,7 +598,7 @@ static uint32_t word_read(FarsideRegs *s, unsigned offset)
     return pff_read(s, i / SWITCHTEC_PFF_STRIDE, i % SWITCHTEC_PFF_STRIDE);
 }
 
-static void word_write(FarsideRegs *s, unsigned offset, uint32_t value,
+static void word_write(SwitchtecRegs *s, unsigned offset, uint32_t value,
                        uint32_t mask)
 {
     unsigned i;
@@ -658,8 +615,8 @@ static void word_write(FarsideRegs *s, unsigned offset, uint32_t value,
         return;
     } else if (offset < SWITCHTEC_NTB_DBMSG) {
         i = offset - SWITCHTEC_NTB_CTRL;
-        farside_ctrl_write(s->ctrl, i / SWITCHTEC_NTB_CTRL_STRIDE,
-                           i % SWITCHTEC_NTB_CTRL_STRIDE, value, mask);
+        switchtec_ctrl_write(s->ctrl, i / SWITCHTEC_NTB_CTRL_STRIDE,
+                             i % SWITCHTEC_NTB_CTRL_STRIDE, value, mask);
     } else if (offset < SWITCHTEC_PFF) {
         i = offset - SWITCHTEC_NTB_DBMSG;
         dbmsg_write(s, i / SWITCHTEC_NTB_DBMSG_STRIDE,
@@ -671,7 +628,7 @@ static void word_write(FarsideRegs *s, unsigned offset, uint32_t value,
     }
 }
 
-static uint64_t farside_regs_read(void *opaque, hwaddr address, unsigned size)
+uint64_t switchtec_regs_read(SwitchtecRegs *s, unsigned address, unsigned size)
 {
     uint64_t value = 0;
     unsigned i, offset, shift, length;
@@ -683,15 +640,15 @@ static uint64_t farside_regs_read(void *opaque, hwaddr address, unsigned size)
         if (offset >= SWITCHTEC_GAS_SIZE) {
             break;
         }
-        value |= (word_read(opaque, offset & ~3u) >> (8 * shift) &
+        value |= (word_read(s, offset & ~3u) >> (8 * shift) &
                   MAKE_64BIT_MASK(0, 8 * length))
                  << (8 * i);
     }
     return value;
 }
 
-static void farside_regs_write(void *opaque, hwaddr address, uint64_t value,
-                               unsigned size)
+void switchtec_regs_write(SwitchtecRegs *s, unsigned address, uint64_t value,
+                          unsigned size)
 {
     unsigned i, offset, shift, length;
     uint32_t mask;
@@ -704,39 +661,28 @@ static void farside_regs_write(void *opaque, hwaddr address, uint64_t value,
             break;
         }
         mask = MAKE_64BIT_MASK(8 * shift, 8 * length);
-        word_write(opaque, offset & ~3u, (value >> (8 * i)) << (8 * shift),
-                   mask);
+        word_write(s, offset & ~3u, (value >> (8 * i)) << (8 * shift), mask);
     }
 }
 
-const MemoryRegionOps farside_regs_ops = {
-    .read = farside_regs_read,
-    .write = farside_regs_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-    .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
-    .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
-};
-
-FarsideRegs *farside_regs_new(const FarsideConfig *config, PCIDevice *pci,
-                              FarsidePeer *peer, FarsideRequester *requester,
-                              FarsideCtrl *ctrl)
+SwitchtecRegs *switchtec_regs_new(const FarsideConfig *config,
+                                  const SwitchtecOptions *options,
+                                  PCIDevice *pci, const FarsideParts *parts,
+                                  SwitchtecCtrl *ctrl)
 {
-    FarsideRegs *s = g_new0(FarsideRegs, 1);
+    SwitchtecRegs *s = g_new0(SwitchtecRegs, 1);
 
     s->config = config;
+    s->options = options;
     s->pci = pci;
-    s->peer = peer;
-    s->requester = requester;
+    s->peer = parts->peer;
+    s->requester = parts->requester;
+    s->interrupts = parts->interrupts;
     s->ctrl = ctrl;
-    /* Bottom halves of this context run only in the main loop. */
-    s->late_bh = aio_bh_new(iohandler_get_aio_context(), late_run, s);
     return s;
 }
 
-void farside_regs_free(FarsideRegs *s)
+void switchtec_regs_free(SwitchtecRegs *s)
 {
-    if (s) {
-        qemu_bh_delete(s->late_bh);
-    }
     g_free(s);
 }

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A chip, as the rest of the NTB device sees it: its shape, its registers, and
+ * its share in the conversation with the peer.
+ *
+ * Each register has one owner, the host to which it belongs. The chip of the
+ * owner holds its value; the chip of the other host reaches it by messages. A
+ * chip gives its windows to farside_windows_set(), so the translation of an
+ * access runs no code of a chip.
+ *
+ * A chip embeds a FarsideChip as its first member. All functions are called
+ * under the big lock.
+ */
+#ifndef FARSIDE_CHIP_H
+#define FARSIDE_CHIP_H
+
+#include "qapi/error.h"
+#include "farside_config.h"
+#include "farside_link.h"
+
+typedef struct FarsideChip FarsideChip;
+typedef struct FarsideParts FarsideParts;
+
+#define FARSIDE_RECORD_MAX 4608
+
+typedef struct FarsideChipClass {
+    uint8_t number;    /* FARSIDE_WIRE_CHIP_* */
+    unsigned messages; /* message registers, 0 if ring() is all there is */
+
+    /*
+     * Checks the chip's properties. Returns false, and sets @errp. NULL: it has
+     * none.
+     */
+    bool (*check)(PCIDevice *pci, Error **errp);
+    void (*describe)(PCIDevice *pci, FarsideShape *ret_shape);
+    /* Borrows the parameters. @parts has those that are made before. */
+    FarsideChip *(*new)(const FarsideConfig *config, PCIDevice *pci,
+                        const FarsideParts *parts);
+    void (*free)(FarsideChip *chip);
+
+    /* This host's part of the chip was reset. */
+    void (*reset)(FarsideChip *chip);
+    /*
+     * An access to BAR 0, within its size, of 1 to 8 bytes. No read has an
+     * effect on a register of this host.
+     */
+    uint64_t (*read)(FarsideChip *chip, unsigned offset, unsigned size);
+    void (*write)(FarsideChip *chip, unsigned offset, uint64_t value,
+                  unsigned size);
+
+    /* Fills in the chip's own fields of HELLO. NULL: all are 0. */
+    void (*introduce)(FarsideChip *chip, struct farside_wire_hello *hello);
+    /* Returns NULL, or the reason to refuse the peer. NULL: there is none. */
+    const char *(*check_peer)(FarsideChip *chip,
+                              const struct farside_wire_hello *hello);
+    /* The peer was reset, or has come or gone: no window leads to it now. */
+    void (*peer_reset)(FarsideChip *chip);
+    /*
+     * The link went up or down, or the peer was reset. farside_peer.h tells
+     * the link's state.
+     */
+    void (*link_event)(FarsideChip *chip);
+    /* The peer has rung doorbells. */
+    void (*ring)(FarsideChip *chip, uint64_t bits);
+    /* The peer has written message register @index, below @messages. */
+    void (*message)(FarsideChip *chip, unsigned index, uint32_t value);
+    /*
+     * The peer accesses a register of this host: 1, 2, 4 or 8 bytes at an
+     * aligned @offset. Returns false if there is none for the peer. NULL if the
+     * peer reaches no register.
+     */
+    bool (*serve_read)(FarsideChip *chip, uint64_t offset, unsigned size,
+                       uint64_t *ret_value);
+    bool (*serve_write)(FarsideChip *chip, uint64_t offset, uint64_t value,
+                        unsigned size);
+
+    /*
+     * The chip's own messages, from @type_first on. Their receive() gets the
+     * chip. record() writes the content that a trace has of such a message at
+     * @at, of FARSIDE_RECORD_MAX bytes at most, and returns the end.
+     */
+    const FarsideLinkType *types;
+    unsigned type_first;
+    unsigned type_count;
+    uint8_t *(*record)(PCIDevice *pci, unsigned type, const void *body,
+                       uint8_t *at);
+} FarsideChipClass;
+
+struct FarsideChip {
+    const FarsideChipClass *class;
+};
+
+#endif /* FARSIDE_CHIP_H */
