@@ -8,6 +8,7 @@
 #include "libqtest.h"
 #include "libqos/pci.h"
 #include "libqos/pci-pc.h"
+#include "hw/pci/pci_regs.h"
 
 #define SLOT QPCI_DEVFN(5, 0)
 
