@@ -54,7 +54,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 
 .PHONY: all program deps need-deps paper report fidelity oracles cluster \
         devices guest guest-6.12 guest-debug kmod \
-        gate test test-ci test-sim test-sweep test-device test-cluster test-lending test-kdebug \
+        gate test test-ci test-platforms test-sim test-sweep test-device test-cluster test-lending test-kdebug \
         test-drive test-ring test-hostile test-timed explore bench bench-vm regress \
         regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
@@ -91,8 +91,8 @@ fidelity: program
 	    $(PAPER_BASELINE:%=--scenario %) --fidelity docs/reference/fidelity.md
 
 # In the gate a warning of a compiler that has been tried is an error: those of
-# Debian 12, and gcc of Debian 13. Others may have warnings that are unknown here.
-TRIED = gcc-12 gcc-14 clang-14
+# Debian 12 and 13, and gcc of Debian 14. Others may have warnings that are unknown here.
+TRIED = gcc-12 gcc-14 gcc-16 clang-14 clang-19
 COMPILER = $(shell printf '__clang__ __clang_major__ __GNUC__\n' | $(CC) -E -P -x c - | \
     awk 'NF == 3 && $$1 == 1 { print "clang-" $$2 } \
          NF == 3 && $$1 != 1 { print "gcc-" $$3 }')
@@ -138,6 +138,14 @@ test-ci: all
 	$(call need,$(call programs,debootstrap git) && \
 	    python3 -c 'import yaml' 2>/dev/null,ci)
 	tests/ci/run $(BUILD) build-ci $(JOBS_MOST)
+
+# The committed tree on clean systems: builds, tests, boots and times it in each, and
+# prints a table. Needs root. make test-platforms ROOTS="trixie forky" tries these; a run
+# that was interrupted, or in which a step has failed, goes on with the rest.
+ROOTS =
+test-platforms:
+	$(call need,$(call programs,debootstrap git),ci)
+	tests/platforms/run build-platforms $(ROOTS)
 
 # Sweeps that are killed ten times, and divided among the jobs of Slurm and of
 # GNU parallel.
@@ -343,4 +351,4 @@ test-deb: deb
 clean:
 	rm -rf $(BUILD) build-asan build-ci build-clang build-deb build-fuzz build-guest build-guest-6.12 \
 	    build-kdebug \
-	    build-kmod build-qemu
+	    build-kmod build-platforms build-qemu

@@ -142,7 +142,9 @@ static inline void farside_qemu_cond_timedwait(QemuCond *cond, int ms)
 
 #if FARSIDE_QEMU(9, 1)
 /* Before 10.0, its header was for the files of one target. */
+#if !FARSIDE_HAS("exec/cputlb.h")
 void tlb_flush(CPUState *cpu);
+#endif
 
 static inline void farside_qemu_flush_self(CPUState *cpu, run_on_cpu_data data)
 {

@@ -174,7 +174,7 @@ static void wait_for_debugger(CPUState *cpu)
     async_run_on_cpu(cpu, nothing, RUN_ON_CPU_NULL);
     timed_gate_open();
     while (cpu->stopped && runstate_is_running()) {
-        qemu_cond_wait_iothread(cpu->halt_cond);
+        qemu_cond_wait_bql(cpu->halt_cond);
     }
 }
 

@@ -104,8 +104,9 @@ static const TopoKey vm_keys[] = {
           "the time that a PAUSE takes in a timed cluster: the instruction of "
           "loops that wait"),
     MAY("kernel", TEXT, NULL,
-        "a series of Debian's kernels, `6.1` or `6.12`; `debug`: one that "
-        "looks for faults; or the path of a kernel, from the file's directory"),
+        "a series of kernels of which one is installed, such as `6.12`; "
+        "`debug`: one that looks for faults; or the path of a kernel, from the "
+        "file's directory"),
     MAY("modules", TEXT, NULL,
         "path of its modules, from the file's directory"),
     MAY("source", TEXT, NULL,

@@ -245,16 +245,16 @@ static void send_after(struct borrower_loan *loan, unsigned int ms)
 }
 
 /*
- * Sends the queue until write @upto was sent, or for DRAIN_NS and the time of one call: each
+ * Sends the queue until write @until was sent, or for DRAIN_NS and the time of one call: each
  * write may wait for a lender whose heart beats and that does not answer. If @waits, the time
  * for which the lender stands still does not count. The work sends the rest. Interrupts are
  * on. Return: whether all were sent.
  */
-static bool drain(struct borrower_loan *loan, u32 upto, bool waits)
+static bool drain(struct borrower_loan *loan, u32 until, bool waits)
 {
 	u64 begin = ktime_get_mono_fast_ns(), end = begin + DRAIN_NS;
 
-	while ((s32)(READ_ONCE(loan->sent) - upto) < 0) {
+	while ((s32)(READ_ONCE(loan->sent) - until) < 0) {
 		bool again = false;
 
 		if (ktime_get_mono_fast_ns() > end) {
@@ -284,10 +284,10 @@ static void send_work(struct work_struct *work)
 {
 	struct borrower_loan *loan =
 		container_of(to_delayed_work(work), struct borrower_loan, send);
-	u32 upto;
+	u32 until;
 
-	while ((s32)((upto = READ_ONCE(loan->written)) - READ_ONCE(loan->sent)) > 0) {
-		if (!drain(loan, upto, false))
+	while ((s32)((until = READ_ONCE(loan->written)) - READ_ONCE(loan->sent)) > 0) {
+		if (!drain(loan, until, false))
 			break;
 		cond_resched();
 	}

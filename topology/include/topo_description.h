@@ -101,7 +101,7 @@ typedef struct TopoVm {
     int64_t instruction_ps; /* the time of one, in a timed cluster */
     int64_t pause_ps;       /* the time of a PAUSE, in a timed cluster */
     char *kernel;           /* path or NULL; NULL also for a series */
-    char *series;           /* "6.1", "6.12" or "debug"; NULL: not given */
+    char *series;           /* such as "6.12", or "debug"; NULL: not given */
     char *modules;          /* path or NULL */
     char *source;           /* path or NULL */
     GPtrArray *module_dirs; /* of char *: paths */
