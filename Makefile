@@ -54,7 +54,8 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 
 .PHONY: all program deps need-deps paper report fidelity oracles cluster \
         devices guest guest-6.12 guest-debug kmod \
-        gate test test-ci test-platforms test-sim test-sweep test-device test-cluster test-lending test-kdebug \
+        gate test test-ci test-platforms test-sim test-sweep test-device test-cluster test-lending \
+        test-kdebug test-kvm \
         test-drive test-ring test-hostile test-timed explore bench bench-vm regress \
         regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
@@ -181,6 +182,10 @@ SEED   ?= 1
 test-ring: cluster
 	STATE=$(BUILD)/ring FARSIDE_GUEST=build-guest tests/lending/ring \
 	    $(BUILD)/cli/farside $(HOSTS) $(CYCLES) $(SEED)
+
+# Clusters whose machines have KVM, in a machine that emulates it if need be.
+test-kvm: cluster
+	tests/kvm/run $(BUILD)
 
 # Device Lending on a kernel that looks for faults; builds that kernel first.
 test-kdebug: devices
@@ -350,5 +355,5 @@ test-deb: deb
 
 clean:
 	rm -rf $(BUILD) build-asan build-ci build-clang build-deb build-fuzz build-guest build-guest-6.12 \
-	    build-kdebug \
+	    build-kdebug build-kvm \
 	    build-kmod build-platforms build-qemu

@@ -6,6 +6,7 @@
 #ifndef FARSIDE_CONFIG_H
 #define FARSIDE_CONFIG_H
 
+#include "qapi/qapi-types-common.h"
 #include "wire/farside_wire.h"
 
 /* Abstract: each chip has a type of its own. */
@@ -40,6 +41,7 @@ typedef struct FarsideConfig {
     bool listen;
     bool check_requester; /* only functions that the chip names may enter */
     bool check_interrupts;
+    OnOffAuto window_ram; /* auto: not after realize */
     bool enabled; /* this side of the link; changes at run time */
     bool cut;     /* a fault holds the link down; changes at run time */
     bool trains;  /* it trains after the fault; changes at run time */

@@ -70,7 +70,9 @@ static bool ram_of(MemoryRegionSection *section, Ram *ret_ram)
         .mr = section->mr,
     };
 
+    /* RAM in a window is another machine's, which may take it away. */
     if (!memory_region_is_ram(ram.mr) || section->readonly ||
+        farside_windows_own(ram.mr) ||
         memory_region_is_ram_device(ram.mr) ||
         memory_region_get_fd(ram.mr) < 0 ||
         !qemu_ram_is_shared(ram.mr->ram_block)) {

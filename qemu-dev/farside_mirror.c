@@ -173,8 +173,7 @@ static void unmap(FarsideMirror *s, uint64_t page, uint64_t end)
     }
 }
 
-bool farside_mirror_apply(FarsideMirror *s,
-                          const struct farside_wire_notice *notice)
+static bool apply(FarsideMirror *s, const struct farside_wire_notice *notice)
 {
     uint64_t pages = notice->size >> PAGE_BITS;
     uint64_t page = notice->address >> PAGE_BITS;
@@ -193,6 +192,26 @@ bool farside_mirror_apply(FarsideMirror *s,
         map(s, page, end, notice->target | notice->perm);
     } else {
         unmap(s, page, end);
+    }
+    return true;
+}
+
+bool farside_mirror_apply_all(FarsideMirror *s,
+                              const struct farside_wire_notices *notices,
+                              size_t size, bool *ret_unmaps)
+{
+    unsigned i;
+
+    *ret_unmaps = false;
+    if (size !=
+        sizeof(*notices) + notices->count * sizeof(notices->notice[0])) {
+        return false;
+    }
+    for (i = 0; i < notices->count; i++) {
+        if (!apply(s, &notices->notice[i])) {
+            return false;
+        }
+        *ret_unmaps |= notices->notice[i].perm == 0;
     }
     return true;
 }

@@ -23,12 +23,14 @@ void farside_mirror_free(FarsideMirror *s);
 /* Forgets all translations. */
 void farside_mirror_clear(FarsideMirror *s);
 /*
- * Does what @notice says. Returns false if no peer may send it. A translation
- * that finds no room is left out, as is one of an address, or to one, that is
- * too high for this table.
+ * Does what @notices, a message of @size bytes, says. Sets @ret_unmaps if it
+ * unmaps something. Returns false if no peer may send it. A translation that
+ * finds no room is left out, as is one of an address, or to one, that is too
+ * high for this table.
  */
-bool farside_mirror_apply(FarsideMirror *s,
-                          const struct farside_wire_notice *notice);
+bool farside_mirror_apply_all(FarsideMirror *s,
+                              const struct farside_wire_notices *notices,
+                              size_t size, bool *ret_unmaps);
 /*
  * Finds the translation of the page at @address. Returns the allowed accesses,
  * and sets @ret_target to the page's address in the peer's memory. Returns

@@ -12,6 +12,7 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
+#include "qemu/error-report.h"
 #include "qapi/visitor.h"
 #include "qemu/module.h"
 #include "qemu/units.h"
@@ -76,6 +77,21 @@ static bool farside_ntb_check(const FarsideConfig *config, Error **errp)
         return false;
     }
     return true;
+}
+
+static void choose_window_ram(FarsideConfig *config)
+{
+    if (config->window_ram == ON_OFF_AUTO_AUTO) {
+        config->window_ram =
+            kvm_enabled() ? ON_OFF_AUTO_ON : ON_OFF_AUTO_OFF;
+    }
+    if (config->window_ram == ON_OFF_AUTO_ON && tcg_enabled() &&
+        !farside_qemu_moves_memory()) {
+        warn_report_once("%s: window-ram=on without KVM is for tests: when a "
+                         "window changes, this QEMU can lead an access of a "
+                         "running CPU to a wrong device; QEMU 8.2 does not",
+                         TYPE_FARSIDE_NTB);
+    }
 }
 
 static bool farside_ntb_init_msix(FarsideNtb *s, Error **errp)
@@ -160,6 +176,7 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
         (chip->check && !chip->check(pci, errp))) {
         return;
     }
+    choose_window_ram(&s->config);
     farside_drain_controllers();
     chip->describe(pci, &s->config.shape);
     pci_config_set_vendor_id(pci->config, shape->vendor_id);
@@ -348,6 +365,8 @@ static const Property farside_ntb_properties[] = {
     DEFINE_PROP_BOOL("listen", FarsideNtb, config.listen, false),
     DEFINE_PROP_BOOL("check-interrupts", FarsideNtb, config.check_interrupts,
                      false),
+    DEFINE_PROP_ON_OFF_AUTO("window-ram", FarsideNtb, config.window_ram,
+                            ON_OFF_AUTO_AUTO),
     DEFINE_PROP_UINT8("partition", FarsideNtb, config.partition, 0),
     DEFINE_PROP_SIZE("bar2-size", FarsideNtb, config.bar_size[0], 8 * MiB),
     DEFINE_PROP_SIZE("bar4-size", FarsideNtb, config.bar_size[1], 64 * MiB),

@@ -196,6 +196,7 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
     IOMMUMemoryRegion *inner;
     MemoryRegionSection found;
     IOMMUTLBEntry step;
+    bool is_window;
     unsigned i;
 
     if (checks_interrupts && addr >= INTERRUPTS &&
@@ -215,12 +216,13 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
 
         found = memory_region_find(root, entry.translated_addr, 1);
         inner = found.mr ? memory_region_get_iommu(found.mr) : NULL;
-        if (!inner || farside_windows_own(found.mr)) {
-            if (inner && !farside_windows_admit(found.mr, id)) {
+        is_window = found.mr && farside_windows_own(found.mr);
+        if (!inner || is_window) {
+            if (is_window && !farside_windows_admit(found.mr, id)) {
                 entry.perm = IOMMU_NONE;
             }
-            origin = inner ? id : origin;
-            if (inner && farside_time() && f->bus->devices[f->devfn]) {
+            origin = is_window ? id : origin;
+            if (is_window && farside_time() && f->bus->devices[f->devfn]) {
                 farside_time()->from(DEVICE(f->bus->devices[f->devfn])->id);
             }
             if (found.mr) {

@@ -58,6 +58,16 @@ void farside_peer_ram_range(const FarsidePeerRam *s, unsigned i,
     *ret_size = s->ram[i]->size;
 }
 
+void farside_peer_ram_file(const FarsidePeerRam *s, unsigned i,
+                           FarsidePeerRamFile *ret_file)
+{
+    MemoryRegion *mr = &s->ram[i]->mr;
+
+    ret_file->fd = memory_region_get_fd(mr);
+    ret_file->offset = s->ram[i]->offset;
+    ret_file->page = qemu_ram_pagesize(mr->ram_block);
+}
+
 AddressSpace *farside_peer_ram_space(FarsidePeerRam *s)
 {
     return &s->space;
@@ -78,14 +88,9 @@ bool farside_peer_ram_is_in_use(const FarsidePeerRam *s)
 
 /* Taking it away */
 
-/*
- * Takes the RAM out of the address space. A device that has mapped some of it
- * keeps its pointer, but what it writes from now on does not reach the peer.
- */
-static void take_away(FarsidePeerRam *s, FarsideNtbPeerRam *ram)
+void farside_peer_ram_cut(MemoryRegion *mr)
 {
-    memory_region_del_subregion(&s->memory, &ram->mr);
-    if (mmap(memory_region_get_ram_ptr(&ram->mr), ram->size,
+    if (mmap(memory_region_get_ram_ptr(mr), memory_region_size(mr),
              PROT_READ | PROT_WRITE,
              MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
              0) == MAP_FAILED) {
@@ -93,6 +98,13 @@ static void take_away(FarsidePeerRam *s, FarsideNtbPeerRam *ram)
                          "use it: %s",
                          TYPE_FARSIDE_NTB, strerror(errno));
     }
+}
+
+/* Takes the RAM out of the address space, too. */
+static void take_away(FarsidePeerRam *s, FarsideNtbPeerRam *ram)
+{
+    memory_region_del_subregion(&s->memory, &ram->mr);
+    farside_peer_ram_cut(&ram->mr);
     object_unref(OBJECT(ram));
 }
 
@@ -157,6 +169,36 @@ bool farside_peer_ram_is_sane(const struct farside_wire_ram *m,
     return total <= PEER_RAM_MAX;
 }
 
+bool farside_peer_ram_map(MemoryRegion *mr, Object *owner, uint64_t size,
+                          int fd, uint64_t offset, Error **errp)
+{
+    Error *err = NULL;
+
+    if (fd < 0) {
+        error_setg_errno(errp, errno, "no file");
+        return false;
+    }
+    if (size > PEER_RAM_MAPPED_MAX - qatomic_read(&peer_ram_mapped)) {
+        error_setg(errp, "the peers have more memory than can be mapped");
+        close(fd);
+        return false;
+    }
+    memory_region_init_ram_from_fd(mr, owner, "farside-peer-ram", size,
+                                   RAM_SHARED, fd, offset, &err);
+    if (err) {
+        error_propagate(errp, err);
+        close(fd);
+        return false;
+    }
+    qatomic_add(&peer_ram_mapped, size);
+    return true;
+}
+
+void farside_peer_ram_unmapped(const MemoryRegion *mr)
+{
+    qatomic_sub(&peer_ram_mapped, memory_region_size((MemoryRegion *)mr));
+}
+
 /* Takes ownership of @fd. */
 static void peer_ram_add(FarsidePeerRam *s,
                          const struct farside_wire_ram_region *region, int fd)
@@ -172,26 +214,17 @@ static void peer_ram_add(FarsidePeerRam *s,
         close(fd);
         return;
     }
-    if (region->size > PEER_RAM_MAPPED_MAX - qatomic_read(&peer_ram_mapped)) {
-        warn_report_once("%s: the peers have more memory than can be mapped, "
-                         "so every access to the rest is a message, which is "
-                         "slow",
-                         TYPE_FARSIDE_NTB);
-        close(fd);
-        return;
-    }
     ram = FARSIDE_NTB_PEER_RAM(object_new(TYPE_FARSIDE_NTB_PEER_RAM));
     ram->address = region->address;
     ram->size = region->size;
     ram->offset = region->offset;
-    qatomic_add(&peer_ram_mapped, ram->size);
-    memory_region_init_ram_from_fd(&ram->mr, OBJECT(ram), "farside-peer-ram",
-                                   region->size, RAM_SHARED, fd, region->offset,
-                                   &err);
-    if (err) {
-        warn_report_err(err);
+    if (!farside_peer_ram_map(&ram->mr, OBJECT(ram), region->size, fd,
+                              region->offset, &err)) {
+        warn_report_once("%s: every access to a part of the peer's memory is "
+                         "a message, which is slow: %s",
+                         TYPE_FARSIDE_NTB, error_get_pretty(err));
+        error_free(err);
         object_unref(OBJECT(ram));
-        close(fd);
         return;
     }
     memory_region_add_subregion(&s->memory, ram->address, &ram->mr);
@@ -214,8 +247,6 @@ void farside_peer_ram_take(FarsidePeerRam *s,
     }
     s->mapped = s->count;
 }
-
-
 
 void farside_peer_ram_renew(FarsidePeerRam *s)
 {
@@ -263,7 +294,7 @@ void farside_peer_ram_free(FarsidePeerRam *s)
 
 static void peer_ram_finalize(Object *obj)
 {
-    qatomic_sub(&peer_ram_mapped, FARSIDE_NTB_PEER_RAM(obj)->size);
+    farside_peer_ram_unmapped(&FARSIDE_NTB_PEER_RAM(obj)->mr);
 }
 
 static const TypeInfo peer_ram_info = {

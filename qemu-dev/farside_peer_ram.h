@@ -49,11 +49,34 @@ unsigned farside_peer_ram_count(const FarsidePeerRam *s);
 /* The bus addresses of region @i */
 void farside_peer_ram_range(const FarsidePeerRam *s, unsigned i,
                             uint64_t *ret_address, uint64_t *ret_size);
+/* The file of region @i, its place there, and the size of the file's pages */
+typedef struct {
+    int fd; /* borrowed */
+    uint64_t offset;
+    uint64_t page;
+} FarsidePeerRamFile;
+
+void farside_peer_ram_file(const FarsidePeerRam *s, unsigned i,
+                           FarsidePeerRamFile *ret_file);
 AddressSpace *farside_peer_ram_space(FarsidePeerRam *s);
 /*
  * True if a device has mapped some of it for a transfer: then it looks up no
  * window any more.
  */
 bool farside_peer_ram_is_in_use(const FarsidePeerRam *s);
+
+/*
+ * Makes @mr, of @owner, a mapping of a peer's file. Takes ownership of @fd, and
+ * closes it if that fails. There is a bound on all mappings together.
+ */
+bool farside_peer_ram_map(MemoryRegion *mr, Object *owner, uint64_t size,
+                          int fd, uint64_t offset, Error **errp);
+/* To be called when @mr is gone, or could not be made. */
+void farside_peer_ram_unmapped(const MemoryRegion *mr);
+/*
+ * Puts other memory in the place of the peer's. A device that has mapped some
+ * of it keeps its pointer, and writes there.
+ */
+void farside_peer_ram_cut(MemoryRegion *mr);
 
 #endif /* FARSIDE_PEER_RAM_H */

@@ -26,10 +26,12 @@
 #endif
 /* 10.0: sysemu/ is system/ */
 #if FARSIDE_HAS("system/system.h")
+#include "system/kvm.h"
 #include "system/reset.h"
 #include "system/system.h"
 #include "system/tcg.h"
 #else
+#include "sysemu/kvm.h"
 #include "sysemu/reset.h"
 #include "sysemu/sysemu.h"
 #include "sysemu/tcg.h"
@@ -167,6 +169,15 @@ static inline void farside_qemu_flush_tlb(CPUState *cpu)
 #else
     tcg_flush_softmmu_tlb(cpu);
 #endif
+}
+
+/*
+ * True if memory may come and go while a CPU runs that TCG executes. Before
+ * 8.2, QEMU changes the numbers of the regions while that CPU uses them.
+ */
+static inline bool farside_qemu_moves_memory(void)
+{
+    return FARSIDE_QEMU(8, 2);
 }
 
 /* The IOMMU of a bus. 9.0 has a table of operations in place of a function. */

@@ -7,6 +7,7 @@
 #include "qapi/error.h"
 #include "exec/cpu-common.h"
 #include "hw/core/cpu.h"
+#include "farside_alias.h"
 #include "farside_contain.h"
 #include "farside_fetch.h"
 #include "farside_flush.h"
@@ -48,7 +49,7 @@ typedef struct {
 typedef struct {
     FarsideWindows *windows;
     unsigned index;
-    IOMMUMemoryRegion iommu; /* the BAR */
+    IOMMUMemoryRegion iommu; /* below all in the BAR */
     MemoryRegion forward;    /* in system memory */
 } Window;
 
@@ -73,6 +74,7 @@ struct FarsideWindows {
     bool behind;          /* a device's write may still be on its way */
 
     FarsidePeerRam *ram;
+    FarsideAliases *aliases;
     bool peer_translates;
     FarsideMirror *mirror;
 };
@@ -236,15 +238,30 @@ static int window_num_indexes(IOMMUMemoryRegion *iommu)
 
 /* Requester IDs */
 
+/* NULL if @mr is no part of a window. */
+static FarsideWindows *windows_of(MemoryRegion *mr, unsigned *ret_window)
+{
+    const Window *w;
+
+    if (!object_dynamic_cast(OBJECT(mr), TYPE_FARSIDE_NTB_WINDOW)) {
+        return farside_alias_find(mr, ret_window);
+    }
+    w = container_of(IOMMU_MEMORY_REGION(mr), Window, iommu);
+    *ret_window = w->index;
+    return w->windows;
+}
+
 bool farside_windows_own(MemoryRegion *mr)
 {
-    return object_dynamic_cast(OBJECT(mr), TYPE_FARSIDE_NTB_WINDOW);
+    unsigned window;
+
+    return windows_of(mr, &window) != NULL;
 }
 
 bool farside_windows_admit(MemoryRegion *mr, uint16_t id)
 {
-    Window *w = container_of(IOMMU_MEMORY_REGION(mr), Window, iommu);
-    FarsideWindows *s = w->windows;
+    unsigned window;
+    FarsideWindows *s = windows_of(mr, &window);
     const Map *map = qatomic_rcu_read(&s->map);
     unsigned i;
 
@@ -261,7 +278,7 @@ bool farside_windows_admit(MemoryRegion *mr, uint16_t id)
                   "%s: a request of %02x:%02x.%x to BAR %u: the Requester ID "
                   "is not in the table\n",
                   object_get_typename(OBJECT(s->pci)), id >> 8, PCI_SLOT(id),
-                  PCI_FUNC(id), FARSIDE_NTB_WINDOW_BAR(w->index));
+                  PCI_FUNC(id), FARSIDE_NTB_WINDOW_BAR(window));
     return false;
 }
 
@@ -470,6 +487,24 @@ static Map *map_new(const FarsideWindows *s)
     return map;
 }
 
+/* The RAM is reached without a translation, so none may be needed. */
+static void update_aliases(FarsideWindows *s, const Map *map)
+{
+    bool may = s->config->window_ram == ON_OFF_AUTO_ON && map->link_up &&
+               !map->traced && !map->translated;
+    const FarsideWindow *w;
+    unsigned i, j;
+
+    farside_alias_begin(s->aliases);
+    for (i = 0; may && i < FARSIDE_NTB_WINDOWS; i++) {
+        for (j = map->first[i]; j < map->first[i + 1]; j++) {
+            w = &map->window[j];
+            farside_alias_add(s->aliases, i, w->offset, w->size, w->target);
+        }
+    }
+    farside_alias_commit(s->aliases);
+}
+
 void farside_windows_update(FarsideWindows *s)
 {
     Map *map = map_new(s);
@@ -494,6 +529,7 @@ void farside_windows_update(FarsideWindows *s)
         g_free_rcu(old, rcu);
     }
     farside_fetch_expire();
+    update_aliases(s, map);
 
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         event.entry.addr_mask = s->config->bar_size[i] - 1;
@@ -516,7 +552,8 @@ static bool is_in_use(void *opaque)
 {
     FarsideWindows *s = opaque;
 
-    return farside_peer_ram_is_in_use(s->ram);
+    return farside_peer_ram_is_in_use(s->ram) ||
+           farside_alias_is_in_use(s->aliases);
 }
 
 uint32_t farside_windows_flush(FarsideWindows *s, FarsideFlushed *flushed,
@@ -558,6 +595,7 @@ void farside_windows_forget_ram(FarsideWindows *s)
     farside_peer_ram_hide(s->ram);
     s->peer_translates = false;
     farside_windows_update(s);
+    farside_alias_cut(s->aliases);
     farside_mirror_clear(s->mirror);
     farside_fetch_forget(s->fetch);
     farside_peer_ram_remove(s->ram);
@@ -585,6 +623,7 @@ void farside_windows_peer_reset(FarsideWindows *s)
 {
     farside_peer_ram_hide(s->ram);
     farside_windows_update(s);
+    farside_alias_cut(s->aliases);
     farside_peer_ram_renew(s->ram);
     farside_windows_update(s);
 }
@@ -593,18 +632,10 @@ bool farside_windows_on_notices(FarsideWindows *s, const FarsideLinkMessage *m)
 {
     const struct farside_wire_notices *notices = m->body;
     struct farside_wire_noted noted = {.number = notices->number};
-    bool unmaps = false;
-    unsigned i;
+    bool unmaps;
 
-    if (m->size !=
-        sizeof(*notices) + notices->count * sizeof(notices->notice[0])) {
+    if (!farside_mirror_apply_all(s->mirror, notices, m->size, &unmaps)) {
         return false;
-    }
-    for (i = 0; i < notices->count; i++) {
-        if (!farside_mirror_apply(s->mirror, &notices->notice[i])) {
-            return false;
-        }
-        unmaps |= notices->notice[i].perm == 0;
     }
     /* A device looks up each access, so a later one finds the change. */
     if (unmaps) {
@@ -617,7 +648,7 @@ bool farside_windows_on_notices(FarsideWindows *s, const FarsideLinkMessage *m)
 
 MemoryRegion *farside_windows_get_bar(FarsideWindows *s, unsigned window)
 {
-    return MEMORY_REGION(&s->window[window].iommu);
+    return farside_alias_get_bar(s->aliases, window);
 }
 
 /* True if some of the windows in force is not in @list. */
@@ -707,6 +738,7 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
     s->fetch = farside_fetch_new(requester);
     farside_turn_add_user();
     s->ram = farside_peer_ram_new(OBJECT(pci));
+    s->aliases = farside_alias_new(OBJECT(pci), s, s->ram);
     s->flushes = farside_flushes_new(OBJECT(pci), config->timeout_ms, is_in_use,
                                      s);
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
@@ -714,8 +746,10 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
         w->windows = s;
         w->index = i;
         memory_region_init_iommu(&w->iommu, sizeof(w->iommu),
-                                 TYPE_FARSIDE_NTB_WINDOW, OBJECT(pci), names[i],
-                                 config->bar_size[i]);
+                                 TYPE_FARSIDE_NTB_WINDOW, OBJECT(pci),
+                                 "farside-window", config->bar_size[i]);
+        farside_alias_add_bar(s->aliases, i, names[i],
+                              MEMORY_REGION(&w->iommu));
         memory_region_init_io(&w->forward, OBJECT(pci), &forward_ops, w,
                               "farside-forward", config->bar_size[i]);
         w->forward.disable_reentrancy_guard = true;
@@ -765,6 +799,7 @@ void farside_windows_free(FarsideWindows *s)
     if (s) {
         farside_mirror_free(s->mirror);
         farside_fetch_free(s->fetch);
+        farside_alias_free(s->aliases);
         farside_flushes_free(s->flushes);
         farside_peer_ram_free(s->ram);
         farside_turn_remove_user();
@@ -794,4 +829,5 @@ void farside_windows_register_types(void)
 {
     type_register_static(&window_info);
     farside_peer_ram_register_type();
+    farside_alias_register_type();
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The window BARs. Each is an IOMMU memory region whose translation follows the
- * list of windows that the chip gives:
+ * The window BARs. Each has an IOMMU memory region, whose translation follows
+ * the list of windows that the chip gives, and RAM above it where
+ * farside_alias.h puts some:
  *
  *  - An access that leads to the peer's RAM goes into an address space of this
  *    device, in which the peer's memory files lie at the peer's bus addresses.
@@ -58,13 +59,13 @@ void farside_windows_stop(FarsideWindows *s);
  */
 void farside_windows_free(FarsideWindows *s);
 
-/* True if @mr is the region of a window's BAR, of any device. */
+/* True if @mr is a part of a window's BAR, of any device. */
 bool farside_windows_own(MemoryRegion *mr);
 /* True if accesses to @mr are requests to the peer of some device. */
 bool farside_windows_forward(const MemoryRegion *mr);
 /*
  * True if a request with the Requester ID @id may enter the window with the
- * region @mr. Otherwise the request is counted and logged. May run without the
+ * part @mr. Otherwise the request is counted and logged. May run without the
  * big lock, under RCU.
  */
 bool farside_windows_admit(MemoryRegion *mr, uint16_t id);

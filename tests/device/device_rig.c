@@ -427,6 +427,8 @@ DeviceRig *rig_new_of(const char *type, const char *link,
 {
     DeviceRig *rig = g_new0(DeviceRig, 1);
     const char *plugin = g_getenv("FARSIDE_PLUGIN");
+    const char *windows =
+        g_getenv("FARSIDE_WINDOW_RAM") ? ",window-ram=on" : "";
     g_autofree char *device = NULL;
     g_autofree char *memory = NULL;
     g_autofree char *size = NULL;
@@ -442,9 +444,9 @@ DeviceRig *rig_new_of(const char *type, const char *link,
     rig->listens = !link;
     rig->link_path =
         link ? g_strdup(link) : g_build_filename(rig->folder, "link", NULL);
-    device = g_strdup_printf("%s,id=cable0,addr=05.0,link=%s,%s%s%s", type,
+    device = g_strdup_printf("%s,id=cable0,addr=05.0,link=%s,%s%s%s%s", type,
                              rig->link_path, link ? "partition=1" : "listen=on",
-                             *properties ? "," : "", properties);
+                             *properties ? "," : "", properties, windows);
     size = g_strdup_printf("%uM", (unsigned)(RIG_RAM >> 20));
     memory =
         g_strdup_printf("memory-backend-memfd,id=m,share=on,size=%s", size);

@@ -24,7 +24,10 @@
 
 typedef struct DeviceRig DeviceRig;
 
-/* @properties are added to those of the device. Its BARs are mapped. */
+/*
+ * @properties are added to those of the device. Its BARs are mapped. With
+ * FARSIDE_WINDOW_RAM in the environment, its windows onto RAM are RAM.
+ */
 DeviceRig *rig_new(const char *properties);
 
 /*
