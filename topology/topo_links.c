@@ -279,7 +279,7 @@ static void load_lend(TopoLoader *loader, const TopoNode *node)
         return;
     }
     check_guest(loader, lend, topo_values_get(values, "vm")->place);
-    if (lend->to != NULL) {
+    if (lend->to) {
         check_chip(loader, lend);
     }
     if (lend->device->host == lend->to) {

@@ -228,8 +228,7 @@ static bool add_requester(const Way *way, FabNtb *ntb, FabComponent *requester,
     Record record = {.ntb = ntb, .requester = requester->bdf};
 
     if (!fab_ntb_add_requester(ntb, requester->bdf,
-                               !!fab_component_as_ntb(requester),
-                               error)) {
+                               !!fab_component_as_ntb(requester), error)) {
         return false;
     }
     g_array_append_val(way->records, record);

@@ -273,7 +273,7 @@ void rig_wait_link_up(DeviceRig *rig, bool up)
                          "{\"path\": \"/machine/peripheral/cable0\", "
                          "\"property\": \"link-up\"}}");
 
-        is_up = strstr(answer, "true") != NULL;
+        is_up = !!strstr(answer, "true");
         ck_assert_msg(g_get_monotonic_time() < deadline, "link-up: %s", answer);
     } while (is_up != up);
 }

@@ -312,7 +312,7 @@ START_TEST(bad_flits_are_sent_again)
     b = fixture_end_new(fixture, "b", &port, 0, 0);
     fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0, WIRE);
     fixture_realize(fixture);
-    fab_port_set_errors(a->component.ports[0], rate, 0, SIM_TIME_NONE);
+    fixture_set_errors(a->component.ports[0], rate, 0, SIM_TIME_NONE);
     for (unsigned i = 0; i < count; i++) {
         fixture_send(a, stream_make_of(a, &stream));
     }
