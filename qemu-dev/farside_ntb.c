@@ -195,7 +195,7 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
                      shape->link_status);
     }
 
-    s->parts.recorder = farside_recorder_new(&s->config, pci);
+    s->parts.recorder = farside_recorder_new(&s->config, pci, chip);
     if (!farside_recorder_prepare(s->parts.recorder, s->config.trace_path,
                                   errp)) {
         goto fail_recorder;

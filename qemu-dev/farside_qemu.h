@@ -177,7 +177,11 @@ static inline void farside_qemu_flush_tlb(CPUState *cpu)
  */
 static inline bool farside_qemu_moves_memory(void)
 {
-    return FARSIDE_QEMU(8, 2);
+#if FARSIDE_QEMU(8, 2)
+    return true;
+#else
+    return false;
+#endif
 }
 
 /* The IOMMU of a bus. 9.0 has a table of operations in place of a function. */

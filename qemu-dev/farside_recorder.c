@@ -3,7 +3,6 @@
 #include "qapi/error.h"
 #include "qemu/bswap.h"
 #include "qemu/notify.h"
-#include "farside_ntb.h"
 #include "farside_qemu.h"
 #include "farside_recorder.h"
 #include "farside_trace_file.h"
@@ -20,6 +19,7 @@ typedef struct {
 struct FarsideRecorder {
     const FarsideConfig *config;
     PCIDevice *pci;
+    const FarsideChipClass *chip;
     FarsideTraceFile *file; /* NULL: off */
     FarsideTraceFile *next; /* prepared file; NULL: none */
     uint32_t sequence;
@@ -232,7 +232,7 @@ void farside_recorder_message(FarsideRecorder *s, unsigned type,
     case FARSIDE_WIRE_RESET:
         break;
     default:
-        r.at = farside_ntb_chip(s->pci)->record(s->pci, type, body, r.at);
+        r.at = s->chip->record(s->pci, type, body, r.at);
     }
     record_add(s, &r, 0, NULL, 0);
 }
@@ -380,7 +380,7 @@ void farside_recorder_switch(FarsideRecorder *s, bool link_up)
         s->sequence = 0;
         record_init(&r, FARSIDE_TRACE_START);
         r.at = farside_trace_put32(r.at, link_up);
-        r.at = farside_trace_put16(r.at, farside_ntb_chip(s->pci)->number);
+        r.at = farside_trace_put16(r.at, s->chip->number);
         r.at = farside_trace_put16(r.at, pci_requester_id(s->pci));
         record_add(s, &r, 0, functions->data, functions->len);
         g_byte_array_unref(functions);
@@ -399,12 +399,14 @@ static void trace_at_exit(Notifier *notifier, void *data)
 }
 
 FarsideRecorder *farside_recorder_new(const FarsideConfig *config,
-                                      PCIDevice *pci)
+                                      PCIDevice *pci,
+                                      const FarsideChipClass *chip)
 {
     FarsideRecorder *s = g_new0(FarsideRecorder, 1);
 
     s->config = config;
     s->pci = pci;
+    s->chip = chip;
     s->exit.notify = trace_at_exit;
     qemu_add_exit_notifier(&s->exit);
     return s;

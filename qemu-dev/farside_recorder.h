@@ -9,6 +9,7 @@
 #define FARSIDE_RECORDER_H
 
 #include "hw/pci/pci.h"
+#include "farside_chip.h"
 #include "farside_config.h"
 #include "wire/farside_trace.h"
 
@@ -24,9 +25,10 @@ typedef struct FarsideNear {
     const char *device;    /* in a timed cluster, whose DMA it is, or NULL */
 } FarsideNear;
 
-/* @config and @pci are borrowed. */
+/* @config, @pci and @chip are borrowed. */
 FarsideRecorder *farside_recorder_new(const FarsideConfig *config,
-                                      PCIDevice *pci);
+                                      PCIDevice *pci,
+                                      const FarsideChipClass *chip);
 /* Ends the trace. The recorder cannot be started again. */
 void farside_recorder_stop(FarsideRecorder *s);
 /* Frees a recorder that was stopped (nullable). */

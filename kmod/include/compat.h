@@ -344,8 +344,7 @@ static inline void dlend_report_errors(struct pci_dev *pdev, bool report)
 #define DLEND_VFIO_IOMMUFD_OPS
 #endif
 
-/* Since 6.19 the size of a region is an operation of its own, and no request that a driver
- * sees. */
+/* Since 6.19 the size of a region is an operation of its own. */
 #ifdef DLEND_REGION_INFO_CAPS
 #define DLEND_VFIO_REGION_OP(fn) .get_region_info_caps = (fn),
 #else

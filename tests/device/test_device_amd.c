@@ -492,7 +492,6 @@ START_TEST(trace_has_the_accesses)
     g_autofree char *folder = g_dir_make_tmp("farside-amd-XXXXXX", NULL);
     g_autofree char *path = g_build_filename(folder, "t.pcapng", NULL);
     g_autofree char *value = g_strdup_printf("\"%s\"", path);
-    g_autofree char *on = rig_set(rig, "trace", value);
     struct farside_wire_completion c = {.length = 4};
     struct {
         struct farside_wire_completion c;
@@ -503,6 +502,7 @@ START_TEST(trace_has_the_accesses)
     int64_t deadline = rig_deadline();
     unsigned found = 0;
 
+    g_free(rig_set(rig, "trace", value));
     rig_write(rig, SPAD(1), 4, 0x1234);
     rig_read_begin(rig, FAR(AMD_SIDEINFO), 4);
     memcpy(&read, rig_peer_receive(peer, FARSIDE_WIRE_READ)->body,
