@@ -172,6 +172,31 @@ static inline void farside_qemu_flush_tlb(CPUState *cpu)
 }
 
 /*
+ * Tells users of translations of @iommu about @event. Since 9.1 they are not
+ * TCG's CPUs: their notifier would flush a CPU's TLB in this thread while the
+ * CPU uses it. The caller has farside_qemu_flush_tlb() for them.
+ */
+static inline void farside_qemu_notify(IOMMUMemoryRegion *iommu,
+                                       IOMMUTLBEvent event)
+{
+#if FARSIDE_QEMU(9, 1)
+    IOMMUNotifier *n;
+
+    IOMMU_NOTIFIER_FOREACH(n, iommu) {
+        /* No other user asks for unmappings of all addresses there are. */
+        bool is_tcg = tcg_enabled() && n->start == 0 && n->end == HWADDR_MAX &&
+                      n->notifier_flags == IOMMU_NOTIFIER_UNMAP;
+
+        if (n->iommu_idx == 0 && !is_tcg) {
+            memory_region_notify_iommu_one(n, &event);
+        }
+    }
+#else
+    memory_region_notify_iommu(iommu, 0, event);
+#endif
+}
+
+/*
  * True if memory may come and go while a CPU runs that TCG executes. Before
  * 8.2, QEMU changes the numbers of the regions while that CPU uses them.
  */

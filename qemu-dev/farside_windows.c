@@ -533,7 +533,7 @@ void farside_windows_update(FarsideWindows *s)
 
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         event.entry.addr_mask = s->config->bar_size[i] - 1;
-        memory_region_notify_iommu(&s->window[i].iommu, 0, event);
+        farside_qemu_notify(&s->window[i].iommu, event);
     }
     /*
      * QEMU's own notifier may fail to flush a CPU's TLB: a race between a
