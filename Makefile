@@ -126,7 +126,7 @@ test: gate
 	else \
 	    echo "No virtual machines here: what needs them is skipped."; \
 	fi
-	tests/run $(BUILD) --beside vms --beside lending --no-suite long
+	tests/run $(BUILD) --beside vms --beside lending --beside bounded --no-suite long
 
 # The tests that need no QEMU; in a gate's build also the checks of the style.
 test-sim: all
