@@ -216,7 +216,7 @@ static uint64_t reg_read(Amd *s, const Register *r)
 }
 
 static void reg_write(Amd *s, const Register *r, uint64_t value,
-                           uint64_t mask)
+                      uint64_t mask)
 {
     uint64_t *at = value_of(s, r), old = at ? *at : 0;
     struct farside_wire_doorbell bell;
@@ -322,7 +322,7 @@ static void own_write(Amd *s, unsigned offset, uint64_t value, unsigned size)
             n = MIN(size - i, r.offset + r.size - (offset + i));
             shift = 8 * (offset + i - r.offset);
             reg_write(s, &r, value >> (8 * i) << shift,
-                           MAKE_64BIT_MASK(shift, 8 * n));
+                      MAKE_64BIT_MASK(shift, 8 * n));
         }
     }
 }

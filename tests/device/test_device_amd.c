@@ -18,7 +18,7 @@
 #define TYPE       "farside-amd"
 #define DEVFN      0x28
 #define MIB        (1ull << 20)
-/* Where the test lets interrupts lead, one word for each vector */
+/* The vectors of MSI-X write here, one word for each. */
 #define MESSAGES   (32 * MIB)
 #define IDENTITY   0x148b1022u
 #define OWN(reg)   (RIG_BAR0 + (reg))
@@ -399,7 +399,7 @@ START_TEST(closed_window_is_not_used_after_the_answer)
         rig_write(rig, RIG_BAR2 + 0x1000, 4, 0xffu);
         ck_assert_int_eq(ram[2 * MIB + 0x1000], i + 1);
     }
-    /* What no register is, is not supported. */
+    /* A request to an address without a register gets UR. */
     send_write(FARSIDE_WIRE_REGISTERS_NP, AMD_CNTL, 0, 4, 4);
     expect_completion(4, FARSIDE_WIRE_UR);
     send_write(FARSIDE_WIRE_REGISTERS_NP, 1ull << 40, 0, 4, 5);
