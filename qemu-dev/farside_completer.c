@@ -281,7 +281,6 @@ static void serve_register_write(FarsideCompleter *s,
     Pending p = {.tag = m->tag};
     bool ok;
 
-    farside_windows_take_closed(s->windows);
     ok = s->chip->class->serve_write(s->chip, m->address, value, m->length);
     if (m->space != FARSIDE_WIRE_REGISTERS_NP) {
         return;

@@ -24,6 +24,8 @@
 typedef struct FarsideShape {
     uint16_t vendor_id;
     uint16_t device_id;
+    uint8_t revision;
+    uint8_t express; /* offset of the PCI Express capability; 0: QEMU's */
     uint32_t registers_size; /* bytes of BAR 0 */
     uint32_t msix_table;     /* offsets in BAR 0 */
     uint32_t msix_pba;

@@ -181,10 +181,11 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     chip->describe(pci, &s->config.shape);
     pci_config_set_vendor_id(pci->config, shape->vendor_id);
     pci_config_set_device_id(pci->config, shape->device_id);
+    pci_config_set_revision(pci->config, shape->revision);
     pci_set_word(pci->config + PCI_SUBSYSTEM_VENDOR_ID, shape->vendor_id);
     pci_set_word(pci->config + PCI_SUBSYSTEM_ID, shape->device_id);
 
-    if (pcie_endpoint_cap_init(pci, 0) < 0) {
+    if (pcie_endpoint_cap_init(pci, shape->express) < 0) {
         error_setg(errp, "configuration space has no place left for the PCI "
                          "Express capability");
         return;

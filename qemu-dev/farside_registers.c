@@ -80,6 +80,12 @@ void farside_registers_post(FarsideRegisters *s, uint64_t offset,
     farside_requester_post(s->requester, offset, value, size, s->is_device);
 }
 
+void farside_registers_tell(FarsideRegisters *s, uint64_t offset,
+                            uint64_t value, unsigned size)
+{
+    farside_requester_tell(s->requester, offset, value, size);
+}
+
 void farside_registers_put(FarsideRegisters *s, uint64_t offset, uint64_t value,
                            unsigned size)
 {

@@ -33,10 +33,13 @@ bool farside_registers_own(const MemoryRegion *mr);
  * at an aligned @offset of the peer's BAR 0. While the link is down, and if the
  * peer does not answer, a read is 0 and a write is lost. put() takes effect
  * before the guest goes on, so nothing uses a window any more that it closes.
+ * tell() is for what a chip does without an access of the guest.
  */
 uint64_t farside_registers_ask(FarsideRegisters *s, uint64_t offset,
                                unsigned size);
 void farside_registers_post(FarsideRegisters *s, uint64_t offset,
+                            uint64_t value, unsigned size);
+void farside_registers_tell(FarsideRegisters *s, uint64_t offset,
                             uint64_t value, unsigned size);
 void farside_registers_put(FarsideRegisters *s, uint64_t offset, uint64_t value,
                            unsigned size);

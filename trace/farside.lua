@@ -21,7 +21,7 @@ local types = {
 
 local arrived = {"MWr", "Completion", "Doorbell", "Message"}
 
-local chips = {[0] = "Switchtec", [1] = "AMD"}
+local chips = {[0] = "Switchtec", [1] = "AMD", [2] = "Intel"}
 
 local accesses = {"Read", "Write", "Answer"}
 

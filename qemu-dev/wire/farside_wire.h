@@ -69,6 +69,7 @@ struct farside_wire_head {
 enum {
     FARSIDE_WIRE_CHIP_SWITCHTEC = 0,
     FARSIDE_WIRE_CHIP_AMD = 1,
+    FARSIDE_WIRE_CHIP_INTEL = 2,
 };
 
 /*
