@@ -5,9 +5,9 @@
 #include "qemu/timer.h"
 #include "hw/core/cpu.h"
 #include "hw/i386/x86-iommu.h"
+#include "farside_access.h"
 #include "farside_completer.h"
 #include "farside_fetch.h"
-#include "farside_origin.h"
 #include "farside_qemu.h"
 #include "farside_requester.h"
 #include "farside_time.h"
@@ -303,7 +303,7 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
     unsigned hops;
 
     farside_fetch_expire();
-    farside_origin_forget();
+    farside_access_forget();
     /*
      * This thread may be a CPU that waits for the peer. The request is not the
      * CPU's, so it must not reach what only that CPU sees, such as its

@@ -7,12 +7,12 @@
 #include "qapi/error.h"
 #include "exec/cpu-common.h"
 #include "hw/core/cpu.h"
+#include "farside_access.h"
 #include "farside_alias.h"
 #include "farside_contain.h"
 #include "farside_fetch.h"
 #include "farside_flush.h"
 #include "farside_mirror.h"
-#include "farside_origin.h"
 #include "farside_peer_ram.h"
 #include "farside_qemu.h"
 #include "farside_time.h"
@@ -27,24 +27,6 @@
 #define FORWARD_SLOTS 512
 
 #define PAGE_MASK_4K 0xfffull
-
-/* The translation of all windows; replaced as a whole, read under RCU. */
-typedef struct {
-    struct rcu_head rcu;
-    bool link_up;
-    bool traced; /* a trace is on, so everything is forwarded */
-    bool translated; /* the peer's bus addresses go through its IOMMU */
-    unsigned ram_count;
-    struct {
-        uint64_t address;
-        uint64_t size;
-    } ram[FARSIDE_WIRE_FDS];
-    bool admits_all;
-    unsigned id_count;
-    const uint16_t *ids; /* Requester IDs; behind the windows */
-    unsigned first[FARSIDE_NTB_WINDOWS + 1]; /* each BAR's first of window[] */
-    FarsideWindow window[];
-} Map;
 
 typedef struct {
     FarsideWindows *windows;
@@ -66,7 +48,7 @@ struct FarsideWindows {
     unsigned id_count;
     FarsideFetch *fetch;
     Window window[FARSIDE_NTB_WINDOWS];
-    Map *map; /* NULL: the chip has not given its list yet */
+    FarsideMap *map; /* NULL: the chip has not given its list yet */
     uint64_t refused; /* atomic: requests with a wrong Requester ID */
     FarsideFlushes *flushes;
     uint32_t trace_flush; /* number of the flush after the last change */
@@ -80,52 +62,6 @@ struct FarsideWindows {
 };
 
 /* Translation: may run without the big lock, under RCU */
-
-static bool map_resolve(const Map *map, unsigned window, uint64_t offset,
-                        uint64_t *ret_target, uint64_t *ret_size)
-{
-    unsigned low = map->first[window], high = map->first[window + 1], middle;
-    const FarsideWindow *w;
-
-    if (!map->link_up) {
-        return false;
-    }
-    /* Windows before low begin at @offset or before, those from high behind. */
-    while (low < high) {
-        middle = low + (high - low) / 2;
-        if (map->window[middle].offset <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == map->first[window]) {
-        return false;
-    }
-    w = &map->window[low - 1];
-    offset -= w->offset;
-    if (offset >= w->size) {
-        return false;
-    }
-    *ret_target = w->target + offset;
-    *ret_size = w->size - offset;
-    return true;
-}
-
-/* True if one RAM region of the peer holds [target, target + size). */
-static bool map_is_ram(const Map *map, uint64_t target, uint64_t size)
-{
-    unsigned i;
-
-    for (i = 0; i < map->ram_count; i++) {
-        if (target >= map->ram[i].address &&
-            target - map->ram[i].address < map->ram[i].size &&
-            size <= map->ram[i].size - (target - map->ram[i].address)) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /*
  * Translates a page that lies behind the peer's IOMMU. Only a device's access
@@ -142,8 +78,9 @@ static bool map_is_ram(const Map *map, uint64_t target, uint64_t size)
  * 5.0 s2.4.1): the end of the command is dropped as well. An interrupt's write
  * has no translation, and is not waited for.
  */
-static void translate_mirrored(Window *w, const Map *map, uint64_t target,
-                               IOMMUAccessFlags flag, IOMMUTLBEntry *entry)
+static void translate_mirrored(Window *w, const FarsideMap *map,
+                               uint64_t target, IOMMUAccessFlags flag,
+                               IOMMUTLBEntry *entry)
 {
     FarsideWindows *s = w->windows;
     bool is_locked = bql_locked(), is_known = true;
@@ -158,7 +95,8 @@ static void translate_mirrored(Window *w, const Map *map, uint64_t target,
         is_known = farside_requester_flush(s->requester, true);
         perm = farside_mirror_find(s->mirror, target, &page);
     }
-    if ((perm & flag) != flag || !map_is_ram(map, page, PAGE_MASK_4K + 1)) {
+    if ((perm & flag) != flag ||
+        !farside_map_is_ram(map, page, PAGE_MASK_4K + 1)) {
         s->behind |= !is_known || (perm & flag & IOMMU_WO);
         return;
     }
@@ -177,7 +115,7 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
                                       IOMMUAccessFlags flag, int iommu_idx)
 {
     Window *w = container_of(iommu, Window, iommu);
-    const Map *map = qatomic_rcu_read(&w->windows->map);
+    const FarsideMap *map = qatomic_rcu_read(&w->windows->map);
     hwaddr page = addr & ~PAGE_MASK_4K;
     uint64_t target, size, mask, wider;
     IOMMUTLBEntry entry = {
@@ -189,7 +127,8 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
     };
 
     /* The end of a window that covers a part of its page is forwarded. */
-    if (map->traced || !map_resolve(map, w->index, page, &target, &size) ||
+    if (map->traced ||
+        !farside_map_resolve(map, w->index, page, &target, &size) ||
         size <= PAGE_MASK_4K) {
         return entry;
     }
@@ -197,7 +136,7 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         translate_mirrored(w, map, target, flag, &entry);
         return entry;
     }
-    if (!map_is_ram(map, target, PAGE_MASK_4K + 1)) {
+    if (!farside_map_is_ram(map, target, PAGE_MASK_4K + 1)) {
         return entry;
     }
     /*
@@ -213,9 +152,10 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         wider = mask << 1 | 1;
         start = page & ~wider;
         if (((page ^ target) & wider) ||
-            !map_resolve(map, w->index, start, &start_target, &start_size) ||
+            !farside_map_resolve(map, w->index, start, &start_target,
+                                 &start_size) ||
             start_target != (target & ~wider) || start_size <= wider ||
-            !map_is_ram(map, start_target, wider + 1)) {
+            !farside_map_is_ram(map, start_target, wider + 1)) {
             break;
         }
     }
@@ -262,16 +202,10 @@ bool farside_windows_admit(MemoryRegion *mr, uint16_t id)
 {
     unsigned window;
     FarsideWindows *s = windows_of(mr, &window);
-    const Map *map = qatomic_rcu_read(&s->map);
-    unsigned i;
+    const FarsideMap *map = qatomic_rcu_read(&s->map);
 
-    if (map->admits_all) {
+    if (farside_map_admits(map, id)) {
         return true;
-    }
-    for (i = 0; i < map->id_count; i++) {
-        if (map->ids[i] == id) {
-            return true;
-        }
     }
     qatomic_inc(&s->refused);
     qemu_log_mask(LOG_GUEST_ERROR,
@@ -296,7 +230,7 @@ uint64_t farside_windows_refused(FarsideWindows *s)
  * of data that are newer than a block. While a trace is on, it reaches nothing
  * directly.
  */
-static bool may_fetch(const Map *map, const FarsideNear *near)
+static bool may_fetch(const FarsideMap *map, const FarsideNear *near)
 {
     return !near->is_cpu &&
            (farside_time() || map->traced || map->ram_count == 0);
@@ -313,7 +247,7 @@ static FarsideNear near_of(const Window *w, hwaddr offset, MemTxAttrs attrs)
     FarsideNear near = {
         .window = w->index,
         .offset = offset,
-        .requester_id = farside_origin_take(own),
+        .requester_id = farside_access_take(own),
         .is_device = farside_wait_is_device(attrs),
     };
 
@@ -332,11 +266,12 @@ static FarsideNear near_of(const Window *w, hwaddr offset, MemTxAttrs attrs)
 static bool window_read(Window *w, const FarsideNear *near, unsigned size,
                         uint64_t *ret_value)
 {
-    const Map *map = w->windows->map;
+    const FarsideMap *map = w->windows->map;
     uint64_t target, left;
 
     *ret_value = UINT64_MAX;
-    if (!map || !map_resolve(map, w->index, near->offset, &target, &left) ||
+    if (!map ||
+        !farside_map_resolve(map, w->index, near->offset, &target, &left) ||
         left < size) {
         return false;
     }
@@ -381,14 +316,14 @@ static MemTxResult forward_write(void *opaque, hwaddr offset, uint64_t value,
     Window *w = opaque;
     FarsideNear near = near_of(w, offset, attrs);
     uint64_t target, left;
-    const Map *map;
+    const FarsideMap *map;
 
     if (near.is_cpu) {
         farside_wait_yield();
     }
     /* While the lock was released, the device may have been unplugged. */
     map = w->windows->map;
-    if (map && map_resolve(map, w->index, offset, &target, &left) &&
+    if (map && farside_map_resolve(map, w->index, offset, &target, &left) &&
         left >= size) {
         farside_fetch_drop(w->windows->fetch);
         farside_requester_write(w->windows->requester, &near, target, value,
@@ -423,7 +358,8 @@ static FarsideFetching *dma_fetch(MemoryRegion *mr, hwaddr offset, void *data,
     FarsideNear near = near_of(w, offset, MEMTXATTRS_UNSPECIFIED);
     uint64_t target = 0, left;
 
-    if (!map_resolve(w->windows->map, w->index, offset, &target, &left) ||
+    if (!farside_map_resolve(w->windows->map, w->index, offset, &target,
+                             &left) ||
         left < size) {
         return NULL;
     }
@@ -460,35 +396,8 @@ static bool forward_place(Window *w, Error **errp)
 
 /* The map */
 
-/* The windows and Requester IDs of the chip as a map, one piece of memory. */
-static Map *map_new(const FarsideWindows *s)
-{
-    size_t windows = s->count * sizeof(FarsideWindow);
-    size_t ids = s->id_count * sizeof(uint16_t);
-    Map *map = g_malloc0(sizeof(*map) + windows + ids);
-    unsigned i, bar;
-
-    if (windows) {
-        memcpy(map->window, s->list, windows);
-    }
-    if (ids) {
-        memcpy(&map->window[s->count], s->ids, ids);
-    }
-    map->ids = (const uint16_t *)&map->window[s->count];
-    map->id_count = s->id_count;
-    map->admits_all = !s->ids;
-    for (bar = 0, i = 0; bar < FARSIDE_NTB_WINDOWS; bar++) {
-        map->first[bar] = i;
-        while (i < s->count && s->list[i].window == bar) {
-            i++;
-        }
-    }
-    map->first[bar] = i;
-    return map;
-}
-
 /* The RAM is reached without a translation, so none may be needed. */
-static void update_aliases(FarsideWindows *s, const Map *map)
+static void update_aliases(FarsideWindows *s, const FarsideMap *map)
 {
     bool may = s->config->window_ram == ON_OFF_AUTO_ON && map->link_up &&
                !map->traced && !map->translated;
@@ -507,8 +416,9 @@ static void update_aliases(FarsideWindows *s, const Map *map)
 
 void farside_windows_update(FarsideWindows *s)
 {
-    Map *map = map_new(s);
-    Map *old = s->map;
+    FarsideMap *map =
+        farside_map_new(s->list, s->count, s->ids, s->id_count);
+    FarsideMap *old = s->map;
     IOMMUTLBEvent event = {
         .type = IOMMU_NOTIFIER_UNMAP,
         .entry = {.target_as = &address_space_memory, .perm = IOMMU_NONE},
@@ -651,35 +561,11 @@ MemoryRegion *farside_windows_get_bar(FarsideWindows *s, unsigned window)
     return farside_alias_get_bar(s->aliases, window);
 }
 
-/* True if some of the windows in force is not in @list. */
-static bool closes(const FarsideWindows *s, const FarsideWindow *list,
-                   unsigned count)
-{
-    const FarsideWindow *old, *new = list, *end = list + count;
-    unsigned i;
-
-    for (i = 0; i < s->count; i++) {
-        old = &s->list[i];
-        while (new < end &&
-               (new->window < old->window ||
-                (new->window == old->window &&
-                 new->offset + new->size <= old->offset))) {
-            new++;
-        }
-        if (new == end || new->window != old->window ||
-            new->offset > old->offset ||
-            new->target - new->offset != old->target - old->offset ||
-            new->offset + new->size < old->offset + old->size) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void farside_windows_set(FarsideWindows *s, const FarsideWindow *list,
                          unsigned count, const uint16_t *ids, unsigned id_count)
 {
-    s->has_closed |= closes(s, list, count);
+    s->has_closed |=
+        farside_windows_have_closed(s->list, s->count, list, count);
     g_free(s->list);
     g_free(s->ids);
     s->list = g_memdup2(list, count * sizeof(*list));

@@ -25,18 +25,11 @@
 #define FARSIDE_WINDOWS_H
 
 #include "farside_flush.h"
+#include "farside_map.h"
 #include "farside_peer.h"
 #include "farside_requester.h"
 
 typedef struct FarsideWindows FarsideWindows;
-
-/* A part of a BAR that leads to the peer's bus */
-typedef struct FarsideWindow {
-    unsigned window; /* index of the BAR, FARSIDE_NTB_WINDOW_BAR() */
-    uint64_t offset; /* in the BAR, a multiple of 4 KiB */
-    uint64_t size;   /* bytes, not 0 */
-    uint64_t target; /* address on the peer's bus */
-} FarsideWindow;
 
 void farside_windows_register_types(void);
 
