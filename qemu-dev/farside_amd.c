@@ -74,7 +74,7 @@ static void ring_unmasked(Amd *s, uint64_t bits)
     }
 }
 
-static void amd_ring(FarsideChip *chip, uint64_t bits)
+static void amd_ring(FarsideChip *chip, unsigned peer, uint64_t bits)
 {
     Amd *s = of(chip);
 
@@ -120,7 +120,7 @@ static void add_event(Amd *s, uint32_t event)
  * side clears the peer's READY at LINK_DOWN, and takes the link for up only
  * after LINK_UP.
  */
-static void amd_link_event(FarsideChip *chip)
+static void amd_link_event(FarsideChip *chip, unsigned peer)
 {
     Amd *s = of(chip);
     bool is_up = farside_peer_link_is_up(s->peer);
@@ -254,20 +254,20 @@ static void amd_write(FarsideChip *chip, unsigned offset, uint64_t value,
     farside_bank_write(of(chip)->bank, offset, value, size);
 }
 
-static bool amd_serve_read(FarsideChip *chip, uint64_t offset, unsigned size,
-                           uint64_t *ret_value)
+static bool amd_serve_read(FarsideChip *chip, unsigned peer, uint64_t offset,
+                           unsigned size, uint64_t *ret_value)
 {
     return farside_bank_serve_read(of(chip)->bank, offset, size, ret_value);
 }
 
-static bool amd_serve_write(FarsideChip *chip, uint64_t offset, uint64_t value,
-                            unsigned size)
+static bool amd_serve_write(FarsideChip *chip, unsigned peer, uint64_t offset,
+                            uint64_t value, unsigned size)
 {
     return farside_bank_serve_write(of(chip)->bank, offset, value, size);
 }
 
 /* The memory to which the windows lead is no longer what it was. */
-static void amd_peer_reset(FarsideChip *chip)
+static void amd_peer_reset(FarsideChip *chip, unsigned peer)
 {
     Amd *s = of(chip);
     unsigned i;
@@ -312,7 +312,7 @@ static FarsideChip *amd_new(const FarsideConfig *config, PCIDevice *pci,
 
     s->chip.class = farside_ntb_chip(pci);
     s->config = config;
-    s->peer = parts->peer;
+    s->peer = parts->far[0].peer;
     s->windows = parts->windows;
     s->interrupts = parts->interrupts;
     s->bank = farside_bank_new(&layouts[config->partition], &s->chip,
@@ -329,6 +329,7 @@ static void amd_free(FarsideChip *chip)
 
 static const FarsideChipClass amd_class = {
     .number = FARSIDE_WIRE_CHIP_AMD,
+    .hosts_max = 2,
     .describe = amd_describe,
     .new = amd_new,
     .free = amd_free,

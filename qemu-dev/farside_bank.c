@@ -152,7 +152,7 @@ static uint64_t far_read(FarsideBank *s, const FarsideFarRange *range,
                          unsigned offset, unsigned size)
 {
     return reaches(s) ? farside_registers_ask(
-                            s->registers, offset - range->offset + range->far,
+                            s->registers, 0, offset - range->offset + range->far,
                             size)
                       : 0;
 }
@@ -166,9 +166,9 @@ static void far_write(FarsideBank *s, const FarsideFarRange *range,
         return;
     }
     if (range->closes) {
-        farside_registers_put(s->registers, far, value, size);
+        farside_registers_put(s->registers, 0, far, value, size);
     } else {
-        farside_registers_post(s->registers, far, value, size);
+        farside_registers_post(s->registers, 0, far, value, size);
     }
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The registers of a chip whose BAR 0 is a table of registers: those of this
+ * The registers of a chip of two hosts whose BAR 0 is a table of registers: those of this
  * host, with their values, and the ranges in which the other side's appear.
  *
  * An access may have any size and alignment. It takes effect in parts, of which

@@ -53,6 +53,7 @@ typedef struct {
 
 struct FarsideCompleter {
     PCIDevice *pci;
+    unsigned index; /* of the peer */
     FarsidePeer *peer;
     FarsideReach *reach;
     FarsideChip *chip;
@@ -242,7 +243,8 @@ static void serve_register_read(FarsideCompleter *s,
     uint8_t data[8];
     uint64_t value;
 
-    if (s->chip->class->serve_read(s->chip, m->address, m->length, &value)) {
+    if (s->chip->class->serve_read(s->chip, s->index, m->address, m->length,
+                                   &value)) {
         c.status = FARSIDE_WIRE_SC;
         c.length = m->length;
         stn_le_p(data, m->length, value);
@@ -281,7 +283,8 @@ static void serve_register_write(FarsideCompleter *s,
     Pending p = {.tag = m->tag};
     bool ok;
 
-    ok = s->chip->class->serve_write(s->chip, m->address, value, m->length);
+    ok = s->chip->class->serve_write(s->chip, s->index, m->address, value,
+                                     m->length);
     if (m->space != FARSIDE_WIRE_REGISTERS_NP) {
         return;
     }
@@ -322,10 +325,10 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
         farside_requester_set_hops(hops);
         break;
     case FARSIDE_WIRE_DOORBELL:
-        s->chip->class->ring(s->chip, doorbell->bits);
+        s->chip->class->ring(s->chip, s->index, doorbell->bits);
         break;
     case FARSIDE_WIRE_MESSAGE:
-        s->chip->class->message(s->chip, message->index,
+        s->chip->class->message(s->chip, s->index, message->index,
                                 message->value);
         break;
     }
@@ -625,13 +628,15 @@ uint64_t farside_completer_unsupported(const FarsideCompleter *s)
 }
 
 FarsideCompleter *farside_completer_new(PCIDevice *pci,
-                                        const FarsideParts *parts)
+                                        const FarsideParts *parts,
+                                        unsigned peer)
 {
     FarsideCompleter *s = g_new0(FarsideCompleter, 1);
 
     s->pci = pci;
-    s->peer = parts->peer;
-    s->reach = parts->reach;
+    s->index = peer;
+    s->peer = parts->far[peer].peer;
+    s->reach = parts->far[peer].reach;
     s->chip = parts->chip;
     s->windows = parts->windows;
     s->pending = g_array_new(false, false, sizeof(Pending));

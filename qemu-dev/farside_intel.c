@@ -83,7 +83,7 @@ static void add_status(Intel *s, uint64_t bits)
     interrupt(s, bits);
 }
 
-static void intel_ring(FarsideChip *chip, uint64_t bits)
+static void intel_ring(FarsideChip *chip, unsigned peer, uint64_t bits)
 {
     Intel *s = of(chip);
 
@@ -150,12 +150,12 @@ static void window_written(Intel *s, unsigned i)
     }
     if (target != s->told_target[i]) {
         s->told_target[i] = target;
-        farside_registers_put(s->registers, INTEL_FAR_TARGET + 8 * i, target,
+        farside_registers_put(s->registers, 0, INTEL_FAR_TARGET + 8 * i, target,
                               8);
     }
     if (size != s->told_size[i]) {
         s->told_size[i] = size;
-        farside_registers_put(s->registers, INTEL_FAR_SIZE + 8 * i, size, 8);
+        farside_registers_put(s->registers, 0, INTEL_FAR_SIZE + 8 * i, size, 8);
     }
 }
 
@@ -208,7 +208,7 @@ static void enable_written(Intel *s)
     update_link(s);
     if (enabled != s->told_enabled) {
         s->told_enabled = enabled;
-        farside_registers_put(s->registers, INTEL_FAR_LINK, enabled, 4);
+        farside_registers_put(s->registers, 0, INTEL_FAR_LINK, enabled, 4);
     }
 }
 
@@ -222,18 +222,18 @@ static void tell_all(Intel *s, bool asks)
     unsigned i;
 
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        farside_registers_tell(s->registers, INTEL_FAR_TARGET + 8 * i,
+        farside_registers_tell(s->registers, 0, INTEL_FAR_TARGET + 8 * i,
                                s->told_target[i], 8);
-        farside_registers_tell(s->registers, INTEL_FAR_SIZE + 8 * i,
+        farside_registers_tell(s->registers, 0, INTEL_FAR_SIZE + 8 * i,
                                s->told_size[i], 8);
     }
-    farside_registers_tell(s->registers, INTEL_FAR_LINK,
+    farside_registers_tell(s->registers, 0, INTEL_FAR_LINK,
                            (s->told_enabled ? INTEL_FAR_ENABLED : 0) |
                                (asks ? INTEL_FAR_ASKS : 0),
                            4);
 }
 
-static void intel_link_event(FarsideChip *chip)
+static void intel_link_event(FarsideChip *chip, unsigned peer)
 {
     Intel *s = of(chip);
 
@@ -404,8 +404,8 @@ static bool is_cut_off(const Intel *s, uint64_t offset)
     return !s->is_up && offset < INTEL_BAR_SIZE;
 }
 
-static bool intel_serve_read(FarsideChip *chip, uint64_t offset, unsigned size,
-                             uint64_t *ret_value)
+static bool intel_serve_read(FarsideChip *chip, unsigned peer, uint64_t offset,
+                             unsigned size, uint64_t *ret_value)
 {
     Intel *s = of(chip);
 
@@ -413,7 +413,7 @@ static bool intel_serve_read(FarsideChip *chip, uint64_t offset, unsigned size,
            farside_bank_serve_read(s->bank, offset, size, ret_value);
 }
 
-static bool intel_serve_write(FarsideChip *chip, uint64_t offset,
+static bool intel_serve_write(FarsideChip *chip, unsigned peer, uint64_t offset,
                               uint64_t value, unsigned size)
 {
     Intel *s = of(chip);
@@ -427,7 +427,7 @@ static void intel_introduce(FarsideChip *chip, struct farside_wire_hello *hello)
     hello->generation = of(chip)->model->number;
 }
 
-static const char *intel_check_peer(FarsideChip *chip,
+static const char *intel_check_peer(FarsideChip *chip, unsigned peer,
                                     const struct farside_wire_hello *hello)
 {
     return hello->generation == of(chip)->model->number
@@ -436,7 +436,7 @@ static const char *intel_check_peer(FarsideChip *chip,
 }
 
 /* Its windows and its enable are those of a reset; it tells if they are not. */
-static void intel_peer_reset(FarsideChip *chip)
+static void intel_peer_reset(FarsideChip *chip, unsigned peer)
 {
     Intel *s = of(chip);
     unsigned i;
@@ -507,7 +507,7 @@ static FarsideChip *intel_new(const FarsideConfig *config, PCIDevice *pci,
     s->model = model_of(pci);
     s->config = config;
     s->pci = pci;
-    s->peer = parts->peer;
+    s->peer = parts->far[0].peer;
     s->windows = parts->windows;
     s->registers = parts->registers;
     s->interrupts = parts->interrupts;
@@ -524,7 +524,7 @@ static void intel_free(FarsideChip *chip)
 
 #define CLASS                                                                  \
     {                                                                          \
-        .number = FARSIDE_WIRE_CHIP_INTEL, .describe = intel_describe,         \
+        .number = FARSIDE_WIRE_CHIP_INTEL, .hosts_max = 2, .describe = intel_describe,         \
         .new = intel_new, .free = intel_free, .reset = intel_reset,            \
         .read = intel_read, .write = intel_write,                              \
         .introduce = intel_introduce, .check_peer = intel_check_peer,          \

@@ -2,9 +2,8 @@
 #include "qemu/osdep.h"
 #include "farside_map.h"
 
-FarsideMap *farside_map_new(const FarsideWindow *list,
-                                         unsigned count, const uint16_t *ids,
-                                         unsigned id_count)
+FarsideMap *farside_map_new(const FarsideWindow *list, unsigned count,
+                            const uint16_t *ids, unsigned id_count)
 {
     size_t windows = count * sizeof(*list), id_bytes = id_count * sizeof(*ids);
     FarsideMap *map = g_malloc0(sizeof(*map) + windows + id_bytes);
@@ -30,15 +29,11 @@ FarsideMap *farside_map_new(const FarsideWindow *list,
 }
 
 bool farside_map_resolve(const FarsideMap *map, unsigned window,
-                                uint64_t offset, uint64_t *ret_target,
-                                uint64_t *ret_size)
+                         uint64_t offset, FarsideTarget *ret_target)
 {
     unsigned low = map->first[window], high = map->first[window + 1], middle;
     const FarsideWindow *w;
 
-    if (!map->link_up) {
-        return false;
-    }
     /* Windows before low begin at @offset or before, those from high behind. */
     while (low < high) {
         middle = low + (high - low) / 2;
@@ -53,23 +48,25 @@ bool farside_map_resolve(const FarsideMap *map, unsigned window,
     }
     w = &map->window[low - 1];
     offset -= w->offset;
-    if (offset >= w->size) {
+    if (offset >= w->size || !map->peer[w->peer].link_up) {
         return false;
     }
-    *ret_target = w->target + offset;
-    *ret_size = w->size - offset;
+    ret_target->peer = w->peer;
+    ret_target->address = w->target + offset;
+    ret_target->size = w->size - offset;
     return true;
 }
 
-bool farside_map_is_ram(const FarsideMap *map, uint64_t target,
-                               uint64_t size)
+bool farside_map_is_ram(const FarsideMap *map, unsigned peer, uint64_t address,
+                        uint64_t size)
 {
+    const FarsideMapPeer *p = &map->peer[peer];
     unsigned i;
 
-    for (i = 0; i < map->ram_count; i++) {
-        if (target >= map->ram[i].address &&
-            target - map->ram[i].address < map->ram[i].size &&
-            size <= map->ram[i].size - (target - map->ram[i].address)) {
+    for (i = 0; i < p->ram_count; i++) {
+        if (address >= p->ram[i].address &&
+            address - p->ram[i].address < p->ram[i].size &&
+            size <= p->ram[i].size - (address - p->ram[i].address)) {
             return true;
         }
     }
@@ -89,7 +86,7 @@ bool farside_map_admits(const FarsideMap *map, uint16_t id)
 }
 
 bool farside_windows_have_closed(const FarsideWindow *old, unsigned old_count,
-                           const FarsideWindow *new, unsigned new_count)
+                                 const FarsideWindow *new, unsigned new_count)
 {
     const FarsideWindow *old_end = old + old_count, *end = new + new_count;
 
@@ -101,7 +98,7 @@ bool farside_windows_have_closed(const FarsideWindow *old, unsigned old_count,
             new++;
         }
         if (new == end || new->window != old->window ||
-            new->offset > old->offset ||
+            new->peer != old->peer || new->offset > old->offset ||
             new->target - new->offset != old->target - old->offset ||
             new->offset + new->size < old->offset + old->size) {
             return true;

@@ -603,8 +603,8 @@ SwitchtecCtrl *switchtec_ctrl_new(const FarsideConfig *config,
     s->config = config;
     s->options = options;
     s->pci = pci;
-    s->peer = parts->peer;
-    s->requester = parts->requester;
+    s->peer = parts->far[0].peer;
+    s->requester = parts->far[0].requester;
     s->windows = parts->windows;
     switchtec_ctrl_reset(s);
     switchtec_ctrl_peer_reset(s);
