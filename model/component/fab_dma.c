@@ -431,12 +431,13 @@ static void timeout_event(SimEvent *event)
 {
     FabEndpoint *endpoint =
         SIM_CONTAINER_OF(event, FabEndpoint, dma.timeout_event);
+    SimTime now = event->time; /* a new read changes that of the event */
     SimTime next = SIM_TIME_NONE;
 
     for (uint32_t i = 0; i < endpoint->params.tags; i++) {
         const DmaRead *read = &endpoint->dma.tags[i];
 
-        if (read->dma && read->deadline <= event->time) {
+        if (read->dma && read->deadline <= now) {
             read_expire(endpoint, i);
         }
         if (read->dma) {
