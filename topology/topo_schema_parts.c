@@ -229,7 +229,10 @@ static const TopoKey switch_keys[] = {
     LINK,
     MAY("downstream_width", WIDTH, NULL, NULL, NULL, 0,
         "widest link of a downstream port; without it `width`"),
-    NEEDS("ports", INT, "1", "63", 0, "downstream ports"),
+    NEEDS("ports", INT, "1", "63", 0,
+          "downstream ports. Each takes a bus number, also with nothing below "
+          "it: where a tree of large chips needs too many, `set: {ports: 4}` "
+          "leaves those out that are not used"),
     NEEDS("latency", TIME, "0ps", "1ms", 0, "from port to port"),
     WORD("mode", "cut-through", "cut-through|store-and-forward",
          "cut-through: a TLP leaves before its end has come in"),
