@@ -368,6 +368,9 @@ static FabFlow *threads_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         params.line_bytes = topo_part_bytes(part, "threads.line");
         params.sector_bytes = topo_part_bytes(part, "threads.sector");
         params.latency = topo_part_time(part, "threads.latency");
+        if (params.direction == FAB_TLP_MRD) {
+            params.latency += topo_part_time(part, "threads.read_latency");
+        }
     } else {
         params.host = fab_component_as_root(exp_host(fabric, by.host));
     }

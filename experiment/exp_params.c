@@ -238,6 +238,18 @@ static FabService move_of(const TopoPart *part, const char *direction)
     };
 }
 
+static FabMmuParams mmu_of(const TopoPart *part)
+{
+    return (FabMmuParams){
+        .page_bytes = topo_part_bytes(part, "mmu.page"),
+        .entries = topo_part_int(part, "mmu.entries"),
+        .l2_entries = topo_part_int(part, "mmu.l2_entries"),
+        .l2_hit = topo_part_time(part, "mmu.l2_hit"),
+        .walk = topo_part_time(part, "mmu.walk"),
+        .walks = topo_part_int(part, "mmu.walks"),
+    };
+}
+
 FabEndpointParams exp_params_endpoint(const TopoPart *part)
 {
     FabEndpointParams params = {
@@ -267,6 +279,9 @@ FabEndpointParams exp_params_endpoint(const TopoPart *part)
         .completer_latency = topo_part_time(part, "completer.latency"),
     };
 
+    if (topo_part_kind(part) == TOPO_PART_GPU) {
+        params.mmu = mmu_of(part);
+    }
     if (topo_part_has(part, "completer.bandwidth")) {
         params.completer_bandwidth_bytes_s =
             topo_part_rate(part, "completer.bandwidth");

@@ -140,6 +140,7 @@ bool topo_change_is_early(const TopoChange *change)
 
     return strchr(change->path, '{') ||
            g_strv_contains((const char *const *)words, "repeat") ||
+           g_strv_contains((const char *const *)words, "each") ||
            g_strv_length(words) == 1;
 }
 
@@ -423,7 +424,8 @@ static void walk_section(const Walk *walk, const TopoSection *section,
     const TopoKey *key = topo_schema_find(section, word);
     bool good;
 
-    if (strcmp(word, "repeat") == 0 && topo_node_get(map, word)) {
+    if ((strcmp(word, "repeat") == 0 || strcmp(word, "each") == 0) &&
+        topo_node_get(map, word)) {
         if (at + 1 == walk->n_words) {
             put(walk, map, word);
         } else {

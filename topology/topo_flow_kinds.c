@@ -26,6 +26,19 @@
             "names; flows that share a stream run one after the other, in "    \
             "the order of the list")
 
+/* Of kinds with two ends. topo_pairs.c reads them. */
+#define PAIRS(FROM, TO)                                                        \
+    MAY("pairs", TREE, NULL,                                                   \
+        "in place of `" FROM "` and `" TO "`: a list of pairs `[" FROM ", " TO \
+        "]`, for each of which there is a flow"),                              \
+        RANGE("iterations", INT, "1", "1", "100000", 0,                        \
+              "with `pairs`: how often the list stands there, one after the "  \
+              "other"),                                                        \
+        WORD("in_turn", "both", "both|from|none", 0,                           \
+             "with `pairs`: flows run one after the other, in the order of "   \
+             "the list, if they have the same `" FROM "` (from), or the same " \
+             "`" FROM "` or the same `" TO "` (both)")
+
 #define DIRECTION(HELP) WORD("direction", NULL, "read|write", REQUIRED, HELP)
 
 #define NEEDS_TARGET(KEY, TARGETS, HELP)                                       \
@@ -102,6 +115,7 @@ static const TopoKey compute_keys[] = {
 
 static const TopoKey copy_keys[] = {
     FLOW("copy"),
+    PAIRS("device", "buffer"),
     NEEDS("device", DEVICE, "`host.device` whose engine copies, a GPU"),
     DIRECTION(
         "read: from the buffer to the device; write: from the device to the "
@@ -138,6 +152,7 @@ static void check_copy(TopoLoader *loader, TopoFlow *flow)
 
 static const TopoKey dma_keys[] = {
     FLOW("dma"),
+    PAIRS("device", "target"),
     NEEDS("device", DEVICE, "`host.device` whose engine works"),
     WORD("direction", NULL, "read|write|write-read", REQUIRED,
          "the device's operation; write-read: it writes and then reads the "
@@ -295,6 +310,7 @@ static void check_mmio(TopoLoader *loader, TopoFlow *flow)
 
 static const TopoKey move_keys[] = {
     FLOW("move"),
+    PAIRS("from", "to"),
     NEEDS("device", DEVICE,
           "`host.device` whose engine works; its part has `move:`"),
     NEEDS_TARGET(
@@ -428,6 +444,7 @@ static const TopoKey path_keys[] = {
 
 static const TopoKey pingpong_keys[] = {
     FLOW("pingpong"),
+    PAIRS("from", "to"),
     NEEDS_TARGET("from", TOPO_MAY_BE_GPU,
                  "`host.device` that stores first, a GPU"),
     NEEDS_TARGET("to", TOPO_MAY_BE_GPU,
@@ -609,6 +626,7 @@ static void check_threads(TopoLoader *loader, TopoFlow *flow)
 
 static const TopoKey transfer_keys[] = {
     FLOW("transfer"),
+    PAIRS("from", "to"),
     NEEDS_TARGET("from", TOPO_MAY_BE_GPU,
                  "`host.device` from whose memory the data is copied, a GPU"),
     NEEDS_TARGET("to", TOPO_MAY_BE_GPU,

@@ -3,6 +3,8 @@
 #include "topo_flow_priv.h"
 #include "topo_suggest.h"
 
+#include <string.h>
+
 /* Returns whether @key may name @target; reports it if not. If @target has no
  * part, that is reported already. */
 static bool check_target(TopoLoader *loader, const TopoFlow *flow,
@@ -119,6 +121,20 @@ static void find_references(TopoLoader *loader, TopoFlow *flow)
     }
 }
 
+/* Makes @flow wait for @before. If @name is that of a list of pairs, @before is
+ * the last flow of the list, and @flow waits for all of them. */
+static void add_before(TopoLoader *loader, TopoFlow *flow, TopoFlow *before,
+                       const char *name)
+{
+    const GPtrArray *flows = loader->loaded->pub.workload->flows;
+    bool is_list = before->pairs && strcmp(name, topo_flow_name(before)) != 0;
+
+    for (unsigned i = is_list ? before->pairs - 1 : 0; i > 0; i--) {
+        g_ptr_array_add(flow->after, flows->pdata[before->index - i]);
+    }
+    g_ptr_array_add(flow->after, before);
+}
+
 static void load_after(TopoLoader *loader, TopoFlow *flow)
 {
     g_autoptr(GPtrArray) names = topo_values_items(flow->values, "after");
@@ -143,7 +159,7 @@ static void load_after(TopoLoader *loader, TopoFlow *flow)
                             "waits for no other flow and no other flow for it; "
                             "leave it out");
         } else {
-            g_ptr_array_add(flow->after, before);
+            add_before(loader, flow, before, name->text);
         }
     }
 }

@@ -23,6 +23,8 @@ struct TopoFlow {
     const TopoFlowKind *kind;
     TopoPlace place;
     unsigned index; /* in TopoWorkload.flows */
+    unsigned pairs; /* of the last flow of a list of pairs: their number, which
+                       end with this one; otherwise 0 */
     TopoValues *values;
     TopoTarget *targets; /* by index of the key: the target of a reference; a
                             reference to a host has the kind TOPO_TARGET_CPU */
@@ -40,6 +42,11 @@ GPtrArray *topo_flow_kind_names(void);
 /* Reads a flow from @node and reports all errors in it. Returns NULL if its
  * kind is unknown. */
 TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node);
+
+/* Returns the flows for which @node stands, a flow with `pairs:`, as maps. The
+ * caller frees the array, and the nodes. Reports errors, and returns NULL
+ * then. */
+GPtrArray *topo_pairs_expand(TopoLoader *loader, const TopoNode *node);
 
 /* Frees a TopoFlow; usable as GDestroyNotify. */
 void topo_flow_free(void *flow);

@@ -91,6 +91,8 @@ static TopoLoaded *loaded_new(const char *file)
     pub->axes = g_ptr_array_new_with_free_func(axis_free);
     pub->columns = g_ptr_array_new_with_free_func(g_free);
     pub->changes = topo_changes_new();
+    loaded->made =
+        g_ptr_array_new_with_free_func((GDestroyNotify)topo_node_free);
     loaded->texts = g_string_chunk_new(4096);
     loaded->hosts = g_hash_table_new(g_str_hash, g_str_equal);
     loaded->elements = g_hash_table_new(g_str_hash, g_str_equal);
@@ -124,6 +126,7 @@ void topo_description_free(TopoDescription *description)
         g_free(description->workload);
     }
     plot_free(description->plot);
+    g_ptr_array_unref(loaded->made);
     g_hash_table_unref(loaded->hosts);
     g_hash_table_unref(loaded->elements);
     g_hash_table_unref(loaded->switches);

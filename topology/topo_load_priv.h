@@ -14,6 +14,7 @@ typedef struct TopoLoaded {
     char *parts_dir;     /* NULL: none */
     TopoSources *sources;
     TopoNode *tree;
+    GPtrArray *made; /* of TopoNode: flows that `pairs:` stands for */
     TopoLibrary *library;
     GStringChunk *texts;
     GHashTable *hosts;     /* name to TopoHost */

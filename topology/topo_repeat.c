@@ -8,11 +8,13 @@
 #define COUNT_MAX   1000000
 #define NESTING_MAX 64 /* most parentheses and signs inside each other */
 
-/* The index of a `repeat:`; @outer is that of the enclosing one. */
+/* The index of a `repeat:`, or a name of an `each:`; @outer is that of the
+ * enclosing one. */
 typedef struct Index {
     const struct Index *outer;
     const char *name;
     int64_t value;
+    const char *text; /* of an `each:`; NULL: `value` counts */
 } Index;
 
 typedef struct Expander {
@@ -49,7 +51,8 @@ static char peek(Expression *e)
     return *e->next;
 }
 
-static int64_t parse_name(Expression *e)
+/* Goes over a name. Returns its index; NULL if there is none. */
+static const Index *find_name(Expression *e)
 {
     const char *begin = e->next;
     const Index *index;
@@ -62,10 +65,22 @@ static int64_t parse_name(Expression *e)
     for (index = e->scope; index; index = index->outer) {
         if (strlen(index->name) == length &&
             strncmp(index->name, begin, length) == 0) {
-            return index->value;
+            return index;
         }
     }
-    return fail(e, "names no index of a `repeat:` around it");
+    return NULL;
+}
+
+static int64_t parse_name(Expression *e)
+{
+    const Index *index = find_name(e);
+
+    if (!index) {
+        return fail(e, "names no index of a `repeat:` around it");
+    }
+    return index->text ? fail(e, "counts with a text of `each:`; write its "
+                                 "name alone")
+                       : index->value;
 }
 
 static int64_t parse_number(Expression *e)
@@ -182,8 +197,15 @@ static bool append_value(const char *text, size_t length, const Index *scope,
 {
     g_autofree char *copy = g_strndup(text, length);
     Expression e = {.next = copy, .scope = scope};
-    int64_t value = parse_sum(&e);
+    const Index *index = g_ascii_isalpha(peek(&e)) ? find_name(&e) : NULL;
+    int64_t value;
 
+    if (index && index->text && peek(&e) == '\0') {
+        g_string_append(out, index->text);
+        return true;
+    }
+    e.next = copy;
+    value = parse_sum(&e);
     if (!e.problem && peek(&e) != '\0') {
         fail(&e, "is not an expression; use + - * / % ( ), numbers and the "
                  "index");
@@ -314,14 +336,89 @@ static bool read_repeat(Expander *expander, const TopoNode *node,
     return true;
 }
 
+#define EACH_MAX 8 /* names of an `each:` */
+
+/* Reads `each:`, a map of names to lists of equal length. Returns the length; 0
+ * after an error. */
+static unsigned read_each(Expander *expander, const TopoNode *each,
+                          const Index *scope)
+{
+    const TopoNode *wrong = each->kind == TOPO_NODE_MAP ? NULL : each;
+    unsigned length = 0;
+
+    for (unsigned i = 0; !wrong && i < each->items->len; i++) {
+        const TopoEntry *entry = g_ptr_array_index(each->items, i);
+        const TopoNode *list = entry->value;
+
+        if (list->kind != TOPO_NODE_LIST || !g_ascii_isalpha(*entry->key) ||
+            i == EACH_MAX || (length && list->items->len != length)) {
+            wrong = list;
+            break;
+        }
+        length = list->items->len;
+        for (unsigned j = 0; j < length && !wrong; j++) {
+            const TopoNode *text = g_ptr_array_index(list->items, j);
+
+            wrong = text->kind == TOPO_NODE_SCALAR ? NULL : text;
+        }
+        for (const Index *index = scope; index; index = index->outer) {
+            wrong = strcmp(index->name, entry->key) == 0 ? list : wrong;
+        }
+    }
+    if (wrong || length == 0) {
+        topo_errors_add(expander->errors, wrong ? wrong->place : each->place,
+                        "an `each:` gives lists of equal length to at most %d "
+                        "new names; write for example each: {g: [g0, g1]}",
+                        EACH_MAX);
+        return 0;
+    }
+    return length;
+}
+
+/* The copies of @item, which has `each:`. */
+static void each_item(Expander *expander, const TopoNode *item,
+                      const TopoNode *each, const Index *scope, TopoNode *list)
+{
+    unsigned length = read_each(expander, each, scope);
+    Index names[EACH_MAX];
+    bool good = expander->good && length > 0;
+
+    expander->good = true;
+    for (unsigned j = 0; j < length && expander->good; j++) {
+        const Index *inner = scope;
+
+        for (unsigned i = 0; i < each->items->len; i++) {
+            const TopoEntry *entry = g_ptr_array_index(each->items, i);
+            const TopoNode *text = g_ptr_array_index(entry->value->items, j);
+
+            names[i] = (Index){inner, entry->key, 0, text->text};
+            inner = &names[i];
+        }
+        topo_node_append(list, expand(expander, item, inner, true));
+    }
+    expander->good = expander->good && good;
+}
+
 static void repeat_item(Expander *expander, const TopoNode *item,
                         const Index *scope, TopoNode *list)
 {
     const TopoNode *repeat = topo_node_get(item, "repeat");
+    const TopoNode *each = topo_node_get(item, "each");
     Index index = {.outer = scope};
     bool good = expander->good;
     int64_t count;
 
+    if (repeat && each) {
+        topo_errors_add(expander->errors, each->place,
+                        "a member has either `repeat:` or `each:`; leave one "
+                        "of them out");
+        expander->good = false;
+        return;
+    }
+    if (each) {
+        each_item(expander, item, each, scope, list);
+        return;
+    }
     if (!repeat) {
         topo_node_append(list, expand(expander, item, scope, false));
         return;
@@ -338,7 +435,8 @@ static void repeat_item(Expander *expander, const TopoNode *item,
     expander->good = expander->good && good;
 }
 
-/* Returns a copy of @node. If @is_member is true, the copy has no `repeat:`. */
+/* Returns a copy of @node. If @is_member is true, the copy has no `repeat:` and
+ * no `each:`. */
 static TopoNode *expand(Expander *expander, const TopoNode *node,
                         const Index *scope, bool is_member)
 {
@@ -358,7 +456,8 @@ static TopoNode *expand(Expander *expander, const TopoNode *node,
             const TopoEntry *entry = g_ptr_array_index(node->items, i);
             TopoEntry *twin;
 
-            if (is_member && strcmp(entry->key, "repeat") == 0) {
+            if (is_member && (strcmp(entry->key, "repeat") == 0 ||
+                              strcmp(entry->key, "each") == 0)) {
                 continue;
             }
             twin = g_new0(TopoEntry, 1);
@@ -372,7 +471,7 @@ static TopoNode *expand(Expander *expander, const TopoNode *node,
     return copy;
 }
 
-/* Returns whether any map in @node has the key `repeat`. */
+/* Returns whether any map in @node has the key `repeat` or `each`. */
 static bool has_repeat(const TopoNode *node)
 {
     unsigned i;
@@ -383,6 +482,7 @@ static bool has_repeat(const TopoNode *node)
         if (node->kind == TOPO_NODE_LIST
                 ? has_repeat(g_ptr_array_index(node->items, i))
                 : strcmp(entry->key, "repeat") == 0 ||
+                      strcmp(entry->key, "each") == 0 ||
                       has_repeat(entry->value)) {
             return true;
         }

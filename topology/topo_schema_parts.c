@@ -229,7 +229,10 @@ static const TopoKey switch_keys[] = {
     LINK,
     MAY("downstream_width", WIDTH, NULL, NULL, NULL, 0,
         "widest link of a downstream port; without it `width`"),
-    NEEDS("ports", INT, "1", "63", 0, "downstream ports"),
+    NEEDS("ports", INT, "1", "63", 0,
+          "downstream ports. Each takes a bus number, also with nothing below "
+          "it: where a tree of large chips needs too many, `set: {ports: 4}` "
+          "leaves those out that are not used"),
     NEEDS("latency", TIME, "0ps", "1ms", 0, "from port to port"),
     WORD("mode", "cut-through", "cut-through|store-and-forward",
          "cut-through: a TLP leaves before its end has come in"),
@@ -379,6 +382,21 @@ static const TopoKey gpu_keys[] = {
         "reads of threads fetch whole sectors; at most `threads.line`"),
     MAY("threads.latency", TIME, "0ps", "0ps", "1s", 0,
         "time inside the GPU for each access of a warp"),
+    MAY("threads.read_latency", TIME, "0ps", "0ps", "1s", 0,
+        "more time inside the GPU for each read of a warp, on its way out and "
+        "back"),
+    MAY("mmu.entries", INT, "0", "0", "1048576", 0,
+        "translations that the first TLB of threads holds; 0: translations "
+        "take no time"),
+    MAY("mmu.page", BYTES, "64KiB", "4KiB", "1GiB", POWER,
+        "what a translation covers"),
+    MAY("mmu.l2_entries", INT, "0", "0", "1048576", 0,
+        "translations that the second TLB holds; 0: there is none"),
+    MAY("mmu.l2_hit", TIME, "0ps", "0ps", "1s", 0,
+        "time of a look-up in the second TLB, hit or miss"),
+    MAY("mmu.walk", TIME, "0ps", "0ps", "1s", 0,
+        "time of a walk of the GPU's page tables"),
+    MAY("mmu.walks", INT, "16", "1", "65536", 0, "walks at a time"),
     NEEDS("store.latency", TIME, "0ps", "1s", 0,
           "time from a kernel's decision to its store at the port"),
     NEEDS("poll.notice", TIME, "0ps", "1s", 0,

@@ -2,14 +2,14 @@
 /* Reads `workload:`. */
 #include "topo_flow_priv.h"
 
-static void load_flow(TopoLoader *loader, TopoWorkload *workload,
-                      const TopoNode *node)
+static TopoFlow *load_flow(TopoLoader *loader, TopoWorkload *workload,
+                           const TopoNode *node)
 {
     TopoFlow *flow = topo_flow_new(loader, node);
     const TopoValue *name;
 
     if (!flow) {
-        return;
+        return NULL;
     }
     flow->index = workload->flows->len;
     g_ptr_array_add(workload->flows, flow);
@@ -17,6 +17,35 @@ static void load_flow(TopoLoader *loader, TopoWorkload *workload,
     if (topo_load_check_unique(loader, loader->loaded->flows, "flow",
                                topo_flow_name(flow), name->place)) {
         g_hash_table_insert(loader->loaded->flows, (void *)name->text, flow);
+    }
+    return flow;
+}
+
+/* Loads the flows of the list of pairs @node. Its name stands for the last
+ * one. */
+static void load_pairs(TopoLoader *loader, TopoWorkload *workload,
+                       const TopoNode *node)
+{
+    g_autoptr(GPtrArray) nodes = topo_pairs_expand(loader, node);
+    unsigned before = topo_errors_count(loader->errors);
+    TopoFlow *last = NULL;
+
+    for (unsigned i = 0; nodes && i < nodes->len; i++) {
+        g_ptr_array_add(loader->loaded->made, nodes->pdata[i]);
+        /* The flows after one with an error would have the same one. */
+        if (topo_errors_count(loader->errors) == before) {
+            last = load_flow(loader, workload, nodes->pdata[i]);
+        }
+    }
+    if (!last || topo_errors_count(loader->errors) > before) {
+        return;
+    }
+    last->pairs = nodes->len;
+    if (topo_load_check_unique(loader, loader->loaded->flows, "flow",
+                               topo_node_get_text(node, "name"),
+                               topo_node_get(node, "name")->place)) {
+        g_hash_table_insert(loader->loaded->flows,
+                            (void *)topo_node_get_text(node, "name"), last);
     }
 }
 
@@ -53,6 +82,11 @@ void topo_load_workload(TopoLoader *loader, const TopoValues *file)
     }
     items = topo_values_items(values, "flows");
     for (i = 0; i < items->len; i++) {
-        load_flow(loader, workload, g_ptr_array_index(items, i));
+        node = g_ptr_array_index(items, i);
+        if (topo_node_get(node, "pairs")) {
+            load_pairs(loader, workload, node);
+        } else {
+            load_flow(loader, workload, node);
+        }
     }
 }

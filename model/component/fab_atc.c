@@ -327,12 +327,13 @@ bool fab_atc_completion(FabAtc *atc, FabTlp *tlp)
 static void timeout_event(SimEvent *event)
 {
     FabAtc *atc = SIM_CONTAINER_OF(event, FabAtc, timeout_event);
+    SimTime now = event->time; /* a new request changes that of the event */
     SimTime next = SIM_TIME_NONE;
 
     for (uint32_t i = 0; i < atc->endpoint->params.ats.requests; i++) {
         Request *request = &atc->requests[i];
 
-        if (request->waiting.head && request->deadline <= event->time) {
+        if (request->waiting.head && request->deadline <= now) {
             fab_timeout_count(atc_port(atc));
             request_end(atc, i, false);
         }

@@ -99,10 +99,6 @@ static void write_start(FabEndpoint *endpoint, FabDma *dma)
     SimTime now = sim_engine_now(endpoint->component.engine);
 
     engine->writes_started++;
-    if (dma->is_direct) {
-        dma->not_before = now;
-        return;
-    }
     dma->not_before = now + endpoint->params.write_latency;
     if (endpoint->params.write_move.beat_bytes) {
         engine->write_moved_at =
@@ -168,6 +164,33 @@ static inline void request_send(FabEndpoint *endpoint, FabTlp *tlp)
     }
 }
 
+/* The queue whose first order makes the next request: @own of the engine if
+ * @is_ready, or @threads, in turn. NULL: none. */
+static DmaQueue *queue_next(DmaEngine *engine, DmaQueue *own, bool is_ready,
+                            DmaQueue *threads)
+{
+    if (is_ready && threads->head) {
+        engine->is_threads_turn = !engine->is_threads_turn;
+        return engine->is_threads_turn ? threads : own;
+    }
+    return is_ready ? own : threads->head ? threads : NULL;
+}
+
+/* Returns whether the first write of the engine can go on now. */
+static bool write_is_ready(DmaEngine *engine, SimTime now)
+{
+    const FabDma *dma = engine->writes.head;
+
+    if (!dma || dma == engine->unstarted) { /* write_left() begins it */
+        return false;
+    }
+    if (dma->not_before > now) {
+        sim_event_reschedule(&engine->start_event, dma->not_before);
+        return false;
+    }
+    return true;
+}
+
 /* Issues writes until the egress takes no more. */
 static void writes_issue(FabEndpoint *endpoint)
 {
@@ -175,19 +198,15 @@ static void writes_issue(FabEndpoint *endpoint)
     FabPort *port = endpoint->component.ports[0];
     SimTime now = sim_engine_now(endpoint->component.engine);
     uint32_t most = MIN(endpoint->params.write_bytes, port->mps_bytes);
+    DmaQueue *queue;
 
-    while (engine->writes.head && has_room(endpoint, FAB_CLASS_P)) {
-        FabDma *dma = engine->writes.head;
-        FabTlp *tlp;
+    while (has_room(endpoint, FAB_CLASS_P) &&
+           (queue =
+                queue_next(engine, &engine->writes, write_is_ready(engine, now),
+                           &engine->thread_writes))) {
+        FabDma *dma = queue->head;
+        FabTlp *tlp = request_new(endpoint, dma);
 
-        if (dma == engine->unstarted) {
-            return; /* write_left() begins it */
-        }
-        if (dma->not_before > now) {
-            sim_event_reschedule(&engine->start_event, dma->not_before);
-            return;
-        }
-        tlp = request_new(endpoint, dma);
         tlp->payload_bytes = tlp_bytes(dma, most);
         tlp->data = dma->data;
         dma->issued_bytes += tlp->payload_bytes;
@@ -195,7 +214,7 @@ static void writes_issue(FabEndpoint *endpoint)
         fab_account_made(&endpoint->component.fabric->accounts, tlp);
         endpoint->counters.written_bytes += tlp->payload_bytes;
         if (dma->issued_bytes == dma->size_bytes) {
-            queue_pop(&engine->writes);
+            queue_pop(queue);
             queue_push(&engine->leaving, dma);
             dma->last_order =
                 G_UNLIKELY(endpoint->atc)
@@ -232,10 +251,14 @@ static inline bool has_flight_room(const FabEndpoint *endpoint)
 static void reads_issue(FabEndpoint *endpoint)
 {
     DmaEngine *engine = &endpoint->dma;
+    DmaQueue *queue;
 
-    while (engine->reads.head && engine->tags_used < engine->tags_usable &&
-           has_flight_room(endpoint) && has_room(endpoint, FAB_CLASS_NP)) {
-        FabDma *dma = engine->reads.head;
+    while (engine->tags_used < engine->tags_usable &&
+           has_room(endpoint, FAB_CLASS_NP) &&
+           (queue = queue_next(engine, &engine->reads,
+                               engine->reads.head && has_flight_room(endpoint),
+                               &engine->thread_reads))) {
+        FabDma *dma = queue->head;
         FabTlp *tlp = request_new(endpoint, dma);
         DmaRead *read = &engine->tags[engine->free_tag];
 
@@ -250,17 +273,18 @@ static void reads_issue(FabEndpoint *endpoint)
         read->transaction = tlp->transaction;
         read->deadline = fab_timeout_begin(endpoint->component.fabric,
                                            &engine->timeout_event);
-        engine->flight_bytes += tlp->request_bytes;
+        engine->flight_bytes += dma->is_direct ? 0 : tlp->request_bytes;
         dma->issued_bytes += tlp->request_bytes;
         endpoint->counters.read_bytes += tlp->request_bytes;
         if (dma->issued_bytes == dma->size_bytes) {
-            queue_pop(&engine->reads);
+            queue_pop(queue);
         }
         request_send(endpoint, tlp);
     }
-    note_tag_wait(endpoint, engine->reads.head &&
-                                (engine->tags_used == engine->tags_usable ||
-                                 !has_flight_room(endpoint)));
+    note_tag_wait(endpoint,
+                  (engine->reads.head || engine->thread_reads.head) &&
+                      (engine->tags_used == engine->tags_usable ||
+                       (engine->reads.head && !has_flight_room(endpoint))));
 }
 
 static void start_event(SimEvent *event)
@@ -304,8 +328,8 @@ static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
             queue->tail = before;
         }
     }
-    endpoint->dma.writes_started--;
-    if (endpoint->dma.unstarted) {
+    endpoint->dma.writes_started -= dma->is_direct ? 0 : 1;
+    if (endpoint->dma.unstarted && !dma->is_direct) {
         FabDma *next = endpoint->dma.unstarted;
 
         endpoint->dma.unstarted = next->next;
@@ -325,6 +349,7 @@ static void write_lost(FabEndpoint *endpoint, const FabTlp *tlp)
         dma = dma->next;
     }
     dma = dma ? dma : endpoint->dma.writes.head;
+    dma = dma ? dma : endpoint->dma.thread_writes.head;
     if (!dma) {
         return;
     }
@@ -346,10 +371,10 @@ void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
     if (tlp->type == FAB_TLP_MWR && endpoint->dma.leaving.head) {
         write_left(endpoint, tlp);
     }
-    if (endpoint->dma.writes.head) {
+    if (endpoint->dma.writes.head || endpoint->dma.thread_writes.head) {
         writes_issue(endpoint);
     }
-    if (endpoint->dma.reads.head) {
+    if (endpoint->dma.reads.head || endpoint->dma.thread_reads.head) {
         reads_issue(endpoint);
     }
 }
@@ -364,11 +389,11 @@ static void read_finish(FabEndpoint *endpoint, uint16_t tag)
     read->next = engine->free_tag;
     engine->free_tag = tag;
     engine->tags_used--;
-    engine->flight_bytes -= read->bytes;
+    engine->flight_bytes -= dma->is_direct ? 0 : read->bytes;
     if (G_UNLIKELY(endpoint->atc)) {
         fab_atc_read_over(endpoint->atc, tag);
     }
-    if (engine->reads.head) {
+    if (engine->reads.head || engine->thread_reads.head) {
         reads_issue(endpoint);
     }
     if (dma->finished_bytes == dma->size_bytes) {
@@ -431,12 +456,13 @@ static void timeout_event(SimEvent *event)
 {
     FabEndpoint *endpoint =
         SIM_CONTAINER_OF(event, FabEndpoint, dma.timeout_event);
+    SimTime now = event->time; /* a new read changes that of the event */
     SimTime next = SIM_TIME_NONE;
 
     for (uint32_t i = 0; i < endpoint->params.tags; i++) {
         const DmaRead *read = &endpoint->dma.tags[i];
 
-        if (read->dma && read->deadline <= event->time) {
+        if (read->dma && read->deadline <= now) {
             read_expire(endpoint, i);
         }
         if (read->dma) {
@@ -509,11 +535,41 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
 
 /* ---- Orders ---------------------------------------------------------- */
 
+/* Queues @dma, which has an address. */
+void fab_dma_translated(FabEndpoint *endpoint, FabDma *dma)
+{
+    DmaEngine *engine = &endpoint->dma;
+    bool writes = dma->type == FAB_TLP_MWR;
+    DmaQueue *queue =
+        dma->is_direct ? writes ? &engine->thread_writes : &engine->thread_reads
+        : writes       ? &engine->writes
+                       : &engine->reads;
+
+    queue_push(queue, dma);
+    if (writes) {
+        dma->transaction =
+            dma->metered ? fab_transaction_new(endpoint->component.fabric) : 0;
+        if (dma->is_direct) {
+            /* It begins at once. */
+        } else if (endpoint->params.writes &&
+                   engine->writes_started >= endpoint->params.writes) {
+            engine->unstarted = engine->unstarted ? engine->unstarted : dma;
+        } else {
+            write_start(endpoint, dma);
+        }
+    }
+    if (queue->head != dma) {
+        return;
+    }
+    if (writes) {
+        writes_issue(endpoint);
+    } else {
+        reads_issue(endpoint);
+    }
+}
+
 void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma)
 {
-    DmaQueue *queue =
-        dma->type == FAB_TLP_MWR ? &endpoint->dma.writes : &endpoint->dma.reads;
-
     g_assert(dma->size_bytes > 0 && dma->done);
     g_assert(dma->type == FAB_TLP_MWR || dma->type == FAB_TLP_MRD);
     if (dma->addr >= FAB_ADDR_UNMAPPED) {
@@ -531,25 +587,10 @@ void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma)
     dma->finished_bytes = 0;
     dma->not_before = 0;
     dma->left_at = 0;
-    queue_push(queue, dma);
-    if (dma->type == FAB_TLP_MWR) {
-        dma->transaction =
-            dma->metered ? fab_transaction_new(endpoint->component.fabric) : 0;
-        if (endpoint->params.writes &&
-            endpoint->dma.writes_started >= endpoint->params.writes) {
-            endpoint->dma.unstarted =
-                endpoint->dma.unstarted ? endpoint->dma.unstarted : dma;
-        } else {
-            write_start(endpoint, dma);
-        }
-    }
-    if (queue->head != dma) {
-        return;
-    }
-    if (dma->type == FAB_TLP_MWR) {
-        writes_issue(endpoint);
-    } else {
-        reads_issue(endpoint);
+    /* A warp goes on behind a store, which waits by itself. */
+    if (G_LIKELY(!endpoint->mmu) || !dma->is_direct ||
+        dma->type != FAB_TLP_MRD || fab_mmu_translate(endpoint->mmu, dma)) {
+        fab_dma_translated(endpoint, dma);
     }
 }
 
@@ -597,7 +638,8 @@ void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state)
         .size = endpoint->dma.tags_usable,
         .unit_bytes = endpoint->params.read_bytes,
         .used = endpoint->dma.tags_used,
-        .is_wanted = endpoint->dma.reads.head,
+        .is_wanted =
+            endpoint->dma.reads.head || endpoint->dma.thread_reads.head,
         .requests = port->counters.tlps_sent[FAB_CLASS_NP],
     };
 }
@@ -618,26 +660,25 @@ void fab_dma_flight_resource(const FabEndpoint *endpoint,
                           : MAX(engine->tags_used, size);
 }
 
-/* The place of reads without any request, while the engine makes no more. */
-static FabPlaceKind unissued_place(const FabEndpoint *endpoint)
+/* The place of reads without any request, while the engine makes no more.
+ * @is_own: they are not those of threads. */
+static FabPlaceKind unissued_place(const FabEndpoint *endpoint, bool is_own)
 {
     FabLinkState link;
 
     if (endpoint->dma.tags_used == endpoint->dma.tags_usable ||
-        !has_flight_room(endpoint)) {
+        (is_own && !has_flight_room(endpoint))) {
         return FAB_PLACE_TAG;
     }
     fab_port_observe(endpoint->component.ports[0], &link);
     return fab_port_queue_place(&link, FAB_CLASS_NP);
 }
 
-static void read_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
-                         void *data)
+/* The orders of @queue, whose requests lack what @unissued says. */
+static void queue_waiters(const FabEndpoint *endpoint, const DmaQueue *queue,
+                          FabPlaceKind unissued, FabDmaWaiterFn fn, void *data)
 {
-    const DmaEngine *engine = &endpoint->dma;
-    FabPlaceKind unissued = unissued_place(endpoint);
-
-    for (const FabDma *dma = engine->reads.head; dma; dma = dma->next) {
+    for (const FabDma *dma = queue->head; dma; dma = dma->next) {
         FabDmaWaiter waiter = {.flow = dma->flow, .phase = FAB_DMA_READING};
 
         if (dma->issued_bytes == 0) {
@@ -648,6 +689,17 @@ static void read_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
         }
         fn(data, &waiter);
     }
+}
+
+static void read_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
+                         void *data)
+{
+    const DmaEngine *engine = &endpoint->dma;
+
+    queue_waiters(endpoint, &engine->reads, unissued_place(endpoint, true), fn,
+                  data);
+    queue_waiters(endpoint, &engine->thread_reads,
+                  unissued_place(endpoint, false), fn, data);
     for (uint32_t i = 0; engine->tags_used > 0 && i < endpoint->params.tags;
          i++) {
         if (engine->tags[i].dma) {
@@ -707,8 +759,12 @@ static void write_waiters(const FabEndpoint *endpoint, const DmaQueue *queue,
 
 void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn, void *data)
 {
+    if (endpoint->mmu) {
+        fab_mmu_waiters(endpoint->mmu, fn, data);
+    }
     read_waiters(endpoint, fn, data);
     /* The writes in `leaving` were ordered before those in `writes`. */
     write_waiters(endpoint, &endpoint->dma.leaving, fn, data);
     write_waiters(endpoint, &endpoint->dma.writes, fn, data);
+    write_waiters(endpoint, &endpoint->dma.thread_writes, fn, data);
 }

@@ -151,6 +151,12 @@ static bool endpoint_realize(FabComponent *component, GError **error)
         }
         fab_root_ats_add(root, component->bdf, fab_atc_drop, endpoint->atc);
     }
+    if (endpoint->params.mmu.entries) {
+        endpoint->mmu = fab_mmu_new(endpoint, fab_dma_translated, error);
+        if (!endpoint->mmu) {
+            return false;
+        }
+    }
     fab_completer_realize(&endpoint->completer, component->rank + 2,
                           read_answer);
     /* An endpoint acts on whole TLPs. */
@@ -167,6 +173,7 @@ static void endpoint_free(FabComponent *component)
 
     fab_dma_free(endpoint);
     fab_atc_free(endpoint->atc);
+    fab_mmu_free(endpoint->mmu);
     fab_completer_done(&endpoint->completer);
 }
 

@@ -5,6 +5,7 @@
 #include "fab_atc_priv.h"
 #include "fab_completer_priv.h"
 #include "fab_endpoint.h"
+#include "fab_mmu_priv.h"
 #include "fab_account_priv.h"
 #include "fab_observe_priv.h"
 
@@ -28,16 +29,19 @@ typedef struct DmaQueue {
 /* Splits orders into TLPs, and matches completions with them. */
 typedef struct DmaEngine {
     DmaQueue writes, reads; /* orders that are not wholly issued */
-    DmaQueue leaving;       /* writes whose last TLP waits at the egress */
-    FabDma *unstarted;      /* first of `writes` that params.writes holds back;
-                               NULL: none */
+    DmaQueue thread_writes, thread_reads; /* the same of threads, which do not
+                                             wait behind whole copies */
+    bool is_threads_turn;                 /* when both have a request */
+    DmaQueue leaving;  /* writes whose last TLP waits at the egress */
+    FabDma *unstarted; /* first of `writes` that params.writes holds back;
+                          NULL: none */
     uint32_t writes_started;
     SimTime write_moved_at; /* when the data of the last write are moved */
     SimEvent start_event;   /* the first write's latency is over */
     DmaQueue moving;        /* reads whose data are moved, by not_before */
     SimTime read_moved_at;
     SimEvent move_event;
-    uint64_t flight_bytes; /* of reads under way */
+    uint64_t flight_bytes; /* of reads under way, without those of threads */
     DmaRead *tags;
     uint16_t free_tag;
     uint32_t tags_used, tags_usable;
@@ -53,6 +57,7 @@ struct FabEndpoint {
     DmaEngine dma;
     FabEndpointParams params;
     FabAtc *atc;            /* NULL: its requests are not translated here */
+    FabMmu *mmu;            /* NULL: orders of threads need no translation */
     FabCompleter completer; /* memory or registers behind the BARs */
     FabEndpointCounters counters;
 };
@@ -60,6 +65,8 @@ struct FabEndpoint {
 /* fab_dma.c */
 void fab_dma_init(FabEndpoint *endpoint);
 void fab_dma_free(FabEndpoint *endpoint);
+/* The order @dma of threads has left the MMU. */
+void fab_dma_translated(FabEndpoint *endpoint, FabDma *dma);
 void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp);
 /* The write @tlp leaves the ATC, and is queued at the port next. */
 void fab_dma_leaves(FabEndpoint *endpoint, const FabTlp *tlp);

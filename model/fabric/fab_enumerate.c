@@ -339,7 +339,8 @@ static bool number_buses(Enumeration *e, GError **error)
     if (unlucky) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
                     "%s: the hierarchy needs %u buses and there are %u; "
-                    "bridges without one: %u, first of them %s port %s",
+                    "bridges without one: %u, first of them %s port %s; every "
+                    "port of a switch takes one, so leave unused ports out",
                     e->root->name, next, BUSES, next - BUSES,
                     unlucky->component->name, unlucky->bridge->name);
         return false;

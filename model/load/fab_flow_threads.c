@@ -36,6 +36,7 @@ typedef struct ThreadsFlow {
     ThreadsOp *ops;
     FabDma *dmas;
     ThreadsOp *waiting; /* by due */
+    ThreadsOp *last;    /* of them */
     bool is_begun;
     bool issuing; /* an order to the engine is being given */
 } ThreadsFlow;
@@ -89,24 +90,24 @@ static uint32_t coalesce(const FabThreadsFlowParams *params, uint64_t offset,
 
 static void op_issue(ThreadsOp *op);
 
-/* Makes @op wait until @due, and then begin. */
+/* Makes @op wait until @due, and then begin. All wait for the same time, so
+ * none that waits is due later. */
 static void op_wait(ThreadsOp *op, SimTime due)
 {
     ThreadsFlow *self = op->flow;
-    ThreadsOp **link = &self->waiting;
 
     if (self->params.host) {
         fab_root_core_stores(self->params.host, true);
     }
     op->due = due;
-    while (*link && (*link)->due <= due) {
-        link = &(*link)->next;
-    }
-    op->next = *link;
-    *link = op;
-    if (self->waiting == op) {
+    op->next = NULL;
+    if (self->waiting) {
+        self->last->next = op;
+    } else {
+        self->waiting = op;
         sim_event_reschedule(&self->flow.event, due);
     }
+    self->last = op;
 }
 
 /* Begins the next operation in the place @op, if its warp has one left. */
@@ -223,15 +224,16 @@ static void threads_event(SimEvent *event)
 {
     ThreadsFlow *self = (ThreadsFlow *)fab_flow_of_event(event);
     uint32_t ops = self->warps * self->params.outstanding;
+    SimTime now = event->time; /* op_wait() changes that of the event */
 
     if (!self->is_begun) {
         self->is_begun = true;
         for (uint32_t i = 0; i < ops; i++) {
-            op_begin(&self->ops[i], event->time);
+            op_begin(&self->ops[i], now);
         }
         return;
     }
-    while (self->waiting && self->waiting->due <= event->time) {
+    while (self->waiting && self->waiting->due <= now) {
         ThreadsOp *op = self->waiting;
 
         self->waiting = op->next;
@@ -410,7 +412,7 @@ FabFlow *fab_threads_flow_new(FabFabric *fabric, const char *name,
         !check_params(name, params, error)) {
         return NULL;
     }
-    span = params->stride_bytes * warp;
+    span = params->stride_bytes * MIN(warp, params->threads);
     bytes = working_set(name, params, span, error);
     if (bytes == 0 || !fab_target_take(&params->target, bytes, &host, error) ||
         !(params->device ? fab_route_map_buffer(from, params->target.component,

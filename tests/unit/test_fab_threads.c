@@ -8,6 +8,7 @@
 #include <check.h>
 #include <string.h>
 
+#include "fab_flow_dma.h"
 #include "fab_flow_threads.h"
 #include "fab_lab.h"
 #include "../suite.h"
@@ -21,13 +22,25 @@
 /* A read of @bytes of memory above 4 GiB by the device. */
 #define READ(bytes)    (LINK(16) + MEMORY_LATENCY + LINK(12 + (bytes)))
 
+/* Of the MMU of some tests. */
+#define PAGE   (64u << 10)
+#define L2_HIT (150 * SIM_NS)
+#define WALK   (350 * SIM_NS)
+
 static FabFabric *fabric;
+static FabMmuParams mmu; /* of the device; entries 0: none */
+/* Of its copy engine; threads must not pay for them. */
+static SimTime engine_latency;
+static uint32_t engine_flight; /* bytes of reads under way; 0: no limit */
 static FabRoot *root;
 static FabComponent *device;
 
 static void setup(void)
 {
     fabric = lab_fabric_new(7);
+    mmu = (FabMmuParams){0};
+    engine_latency = 3 * SIM_US;
+    engine_flight = 0;
 }
 
 static void teardown(void)
@@ -43,9 +56,10 @@ static void host_new(uint32_t reads, uint32_t cpu_reads)
 
     device_params.reads = reads;
     device_params.tags = 768;
-    /* Of the copy engine; threads must not pay for them. */
-    device_params.read_latency = 3 * SIM_US;
-    device_params.write_latency = 3 * SIM_US;
+    device_params.mmu = mmu;
+    device_params.read_latency = engine_latency;
+    device_params.write_latency = engine_latency;
+    device_params.flight_bytes = engine_flight;
     root_params.memory.latency = MEMORY_LATENCY;
     root_params.transit = TRANSIT;
     root_params.cpu.mmio_reads = cpu_reads;
@@ -89,17 +103,23 @@ static FabThreadsFlowParams cpu_params(FabTlpType direction, uint32_t threads)
     };
 }
 
+static FabFlowResult flow_result(const FabFlow *flow)
+{
+    FabFlowResult result;
+
+    fab_flow_result(flow, &result);
+    ck_assert_uint_eq(result.failed, 0);
+    return result;
+}
+
 static FabFlowResult run(const FabThreadsFlowParams *params)
 {
     GError *error = NULL;
     FabFlow *flow = fab_threads_flow_new(fabric, "f", 0, params, &error);
-    FabFlowResult result;
 
     ck_assert_msg(flow, "%s", error ? error->message : "");
     ck_assert(fab_flows_run(fabric, SIM_TIME_NONE, NULL));
-    fab_flow_result(flow, &result);
-    ck_assert_uint_eq(result.failed, 0);
-    return result;
+    return flow_result(flow);
 }
 
 /* The time for each of the operations of @result. */
@@ -136,6 +156,100 @@ START_TEST(the_gpu_adds_its_latency)
     params.latency = 600 * SIM_NS;
     result = run(&params);
     lab_check_near(each(&result), READ(128) + 600e3, 0.001);
+}
+END_TEST
+
+/* A warp stores once in the time that it takes in the GPU. The order to store
+ * is over at once when the link is idle. */
+START_TEST(one_warp_stores_in_its_own_time)
+{
+    FabThreadsFlowParams params;
+    FabFlowResult result;
+
+    host_new(256, 1);
+    params = gpu_params(FAB_TLP_MWR, 32);
+    params.latency = 93 * SIM_NS;
+    result = run(&params);
+    lab_check_near(each(&result), 93e3, 0.001);
+}
+END_TEST
+
+/* The time of a read of the MMU by a thread that goes from page to page, over
+ * @pages of them again and again. */
+static double stepping(uint32_t pages)
+{
+    FabThreadsFlowParams params = gpu_params(FAB_TLP_MRD, 1);
+    FabFlow *flow;
+
+    params.stride_bytes = PAGE;
+    params.working_set_bytes = (uint64_t)pages * PAGE;
+    params.count = 20 * pages;
+    /* From the second round on. */
+    flow = fab_threads_flow_new(fabric, "f", pages * 2 * SIM_US, &params, NULL);
+    ck_assert_ptr_nonnull(flow);
+    ck_assert(fab_flows_run(fabric, SIM_TIME_NONE, NULL));
+    return sim_histogram_mean(flow_result(flow).latency);
+}
+
+/* _i: the pages fit into the first TLB, into the second, into none. With true
+ * LRU, more pages than entries never hit. */
+START_TEST(a_read_waits_for_its_translation)
+{
+    static const uint32_t pages[] = {4, 16, 128};
+    const SimTime more[] = {0, L2_HIT, L2_HIT + WALK};
+
+    mmu = (FabMmuParams){.page_bytes = PAGE,
+                         .entries = 4,
+                         .l2_entries = 64,
+                         .l2_hit = L2_HIT,
+                         .walk = WALK,
+                         .walks = 1};
+    host_new(256, 1);
+    lab_check_near(stepping(pages[_i]), READ(32) + more[_i], 0.005);
+}
+END_TEST
+
+/* Warps that sweep through memory together wait once in a page, all of them:
+ * n warps, n times in PAGE / 128 accesses. Those that store do not wait. */
+START_TEST(warps_wait_together_for_the_next_page)
+{
+    uint32_t warps = 1u << _i / 2;
+    FabTlpType type = _i % 2 ? FAB_TLP_MWR : FAB_TLP_MRD;
+    FabThreadsFlowParams params;
+    FabFlowResult result;
+    double walks = (double)WALK * warps / (PAGE / 128.0);
+
+    mmu = (FabMmuParams){
+        .page_bytes = PAGE, .entries = 4, .walk = WALK, .walks = 16};
+    host_new(256, 1);
+    params = gpu_params(type, warps * 32);
+    params.latency = 5 * SIM_US; /* the link is never busy */
+    params.count = 40960 / warps;
+    result = run(&params);
+    lab_check_near(each(&result) * warps,
+                   5e6 + (_i % 2 ? 0 : READ(128) + walks), 0.002);
+}
+END_TEST
+
+/* A read of a thread waits for what the copy engine has under way, as that
+ * fills the link, and not for the rest of a copy. */
+START_TEST(a_thread_waits_for_what_copies_have_under_way)
+{
+    const uint32_t read_bytes = lab_device_params().read_bytes;
+    const unsigned reads = 64;
+    FabThreadsFlowParams params;
+    FabDmaFlowParams copy = {
+        .direction = FAB_TLP_MRD, .size_bytes = 4 << 20, .count = 16};
+
+    engine_latency = 0;
+    engine_flight = reads * read_bytes;
+    host_new(256, 1);
+    copy.device = fab_component_as_endpoint(device);
+    copy.target = (FabTarget){fab_root_component(root), -1};
+    ck_assert_ptr_nonnull(fab_dma_flow_new(fabric, "copy", 0, &copy, NULL));
+    params = gpu_params(FAB_TLP_MRD, 1);
+    lab_check_near(sim_histogram_mean(run(&params).latency),
+                   reads * 2 * WIRE(12 + read_bytes / 2) * 375.0 / 374, 0.05);
 }
 END_TEST
 
@@ -323,6 +437,10 @@ int main(void)
     tcase_add_loop_test(tcase, bandwidth_is_what_is_under_way_over_the_latency,
                         0, 3);
     tcase_add_test(tcase, the_gpu_adds_its_latency);
+    tcase_add_test(tcase, one_warp_stores_in_its_own_time);
+    tcase_add_loop_test(tcase, a_read_waits_for_its_translation, 0, 3);
+    tcase_add_loop_test(tcase, warps_wait_together_for_the_next_page, 0, 12);
+    tcase_add_test(tcase, a_thread_waits_for_what_copies_have_under_way);
     tcase_add_loop_test(tcase, the_link_limits_many_threads, 0, 2);
     tcase_add_test(tcase, a_warp_makes_the_requests_of_a_naive_model);
     tcase_add_loop_test(tcase, cores_write_at_once, 0, 5);

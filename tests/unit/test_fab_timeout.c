@@ -219,6 +219,73 @@ START_TEST(tags_of_pieces_come_back)
 }
 END_TEST
 
+/* ---- Reads of a DMA engine ------------------------------------------------
+ */
+
+typedef struct Reader {
+    FabEndpoint *device;
+    FabDma dma[3];
+    SimTime over[3];
+    Fixture *fixture;
+} Reader;
+
+static void reader_read(Reader *reader, unsigned i)
+{
+    fab_endpoint_dma(reader->device, &reader->dma[i]);
+}
+
+/* The first read is over, and the third one begins. */
+static void reader_over(FabDma *dma)
+{
+    Reader *reader = dma->owner;
+
+    reader->over[dma - reader->dma] = fixture_now(reader->fixture);
+    ck_assert_uint_eq(dma->status, FAB_STATUS_TIMED_OUT);
+    if (dma == reader->dma) {
+        reader_read(reader, 2);
+    }
+}
+
+/* The engine gives up each read one time-out after it made it, also if it makes
+ * another one when the first is given up. */
+START_TEST(an_engine_gives_up_each_read_in_its_time)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(SPEED, WIDTH);
+    FabRootParams params = fixture_root();
+    FabEndpointParams device = fixture_device();
+    Reader reader = {.fixture = fixture};
+    FixtureEnd *far;
+    FabRoot *root = fab_root_new(fixture_fabric(fixture), "h", &params);
+
+    fab_root_add_port(root, "rp0", &port);
+    fab_root_add_port(root, "rp1", &port);
+    reader.device =
+        fab_endpoint_new(fixture_fabric(fixture), "h.dev", &port, &device);
+    far = fixture_end_new(fixture, "h.far", &port, MIB(1), 0);
+    fixture_connect(fixture, fab_root_component(root), 0,
+                    fab_endpoint_component(reader.device), 0, 0, 0, 0);
+    fixture_connect(fixture, fab_root_component(root), 1, &far->component, 0, 0,
+                    0, 0);
+    fixture_realize(fixture);
+    fab_fabric_set_completion_timeout(fixture_fabric(fixture), TIMEOUT);
+    for (unsigned i = 0; i < 3; i++) {
+        reader.dma[i] = (FabDma){.type = FAB_TLP_MRD,
+                                 .addr = fixture_bar(far, 0),
+                                 .size_bytes = 64,
+                                 .done = reader_over,
+                                 .owner = &reader};
+    }
+    reader_read(&reader, 0);
+    fixture_run_until(fixture, 10 * SIM_US);
+    reader_read(&reader, 1);
+    fixture_run_until(fixture, 3 * TIMEOUT);
+    fixture_assert_time_eq(reader.over[0], TIMEOUT);
+    fixture_assert_time_eq(reader.over[1], 10 * SIM_US + TIMEOUT);
+    fixture_assert_time_eq(reader.over[2], 2 * TIMEOUT);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fab_timeout");
@@ -227,6 +294,7 @@ int main(void)
     tcase_add_test(tcase, an_ntb_gives_up_its_tag);
     tcase_add_loop_test(tcase, a_root_gives_up_a_piece, 0, 4);
     tcase_add_test(tcase, tags_of_pieces_come_back);
+    tcase_add_test(tcase, an_engine_gives_up_each_read_in_its_time);
     suite_add_tcase(suite, tcase);
     return fixture_main(suite);
 }

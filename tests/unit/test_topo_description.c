@@ -217,6 +217,58 @@ START_TEST(open_flows_count_operations)
 }
 END_TEST
 
+/* A list of three pairs, twice. Which flows the i-th one waits for was worked
+ * out by hand: for the one before it with the same sender, and the one before
+ * it with the same receiver. Its name stands for the last flow, and `after:` it
+ * means after all of them. */
+START_TEST(pairs_are_flows_in_order)
+{
+    static const char *const before[3][6] = {
+        {"", "0", "1", "1 0", "3 2", "2 4"}, /* both */
+        {"", "0", "", "1", "3", "2"},        /* from */
+        {"", "", "", "", "", ""},            /* none */
+    };
+    static const char *const words[] = {"both", "from", "none"};
+    g_autofree char *text = g_strdup_printf(
+        "name: t\n"
+        "hosts:\n"
+        "  - {name: h, cpu: cpu, devices: [{name: \"g{i}\", part: gpu,\n"
+        "     at: \"sw{i/2}\", repeat: 3}], switches: [{name: \"sw{i}\",\n"
+        "     part: sw, at: \"rp{i}\", repeat: 2}]}\n"
+        "workload:\n"
+        "  flows:\n"
+        "    - {name: f, kind: dma, direction: write, size: 4KiB, count: 1,\n"
+        "       pairs: [[h.g0, h.g1], [h.g0, h.g2], [h.g1, h.g2]],\n"
+        "       iterations: 2, in_turn: %s}\n"
+        "    - {name: z, kind: dma, direction: write, size: 4KiB, count: 1,\n"
+        "       device: h.g0, target: h.ram, after: [f]}\n",
+        words[_i]);
+    g_autoptr(TopoDescription) description = load_good(text, NULL);
+    const GPtrArray *flows = description->workload->flows;
+
+    ck_assert_uint_eq(flows->len, 7);
+    for (unsigned i = 0; i < 6; i++) {
+        const GPtrArray *after = topo_flow_after(flows->pdata[i]);
+        g_autofree char *name = g_strdup_printf("f%u", i);
+        g_autoptr(GString) got = g_string_new(NULL);
+
+        ck_assert_str_eq(topo_flow_name(flows->pdata[i]), name);
+        ck_assert_str_eq(topo_flow_device(flows->pdata[i], "device")->name,
+                         i % 3 == 2 ? "g1" : "g0");
+        ck_assert_str_eq(
+            topo_flow_target(flows->pdata[i], "target").device->name,
+            i % 3 == 0 ? "g1" : "g2");
+        for (unsigned j = 0; j < after->len; j++) {
+            g_string_append_printf(got, j ? " %u" : "%u",
+                                   topo_flow_index(after->pdata[j]));
+        }
+        ck_assert_str_eq(got->str, before[_i][i]);
+    }
+    ck_assert_ptr_eq(topo_find_flow(description, "f"), flows->pdata[5]);
+    ck_assert_uint_eq(topo_flow_after(flows->pdata[6])->len, 6);
+}
+END_TEST
+
 START_TEST(columns_and_tolerances_are_read)
 {
     g_autoptr(TopoDescription) d = load_good(
@@ -565,6 +617,7 @@ int main(void)
     tcase_add_loop_test(tcase, acs_follows_the_iommu, 0, 5);
     tcase_add_test(tcase, the_driver_is_the_borrower);
     tcase_add_test(tcase, open_flows_count_operations);
+    tcase_add_loop_test(tcase, pairs_are_flows_in_order, 0, 3);
     tcase_add_test(tcase, columns_and_tolerances_are_read);
     tcase_add_test(tcase, vm_sections_are_read);
     tcase_add_test(tcase, errors_past_the_limit_are_counted);

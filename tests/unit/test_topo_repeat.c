@@ -107,6 +107,35 @@ START_TEST(repeats_nest_and_keep_places)
 }
 END_TEST
 
+/* Names of `each:` stand for the texts at the same place of their lists, and
+ * keep them inside of a `repeat:`. */
+START_TEST(each_stands_for_texts)
+{
+    static const char *const names[] = {"x-0", "x-1", "y2-0", "y2-1"};
+    g_autoptr(TopoDescription) description =
+        load_good("name: t\n"
+                  "hosts:\n"
+                  "  - name: \"h-{ g }\"\n"
+                  "    each: {g: [x, y2], p: [rp1, rp0]}\n"
+                  "    cpu: cpu\n"
+                  "    devices:\n"
+                  "      - {name: \"{g}-{i}\", part: gpu, at: sw, repeat: 2}\n"
+                  "    switches: [{name: sw, part: sw, at: \"{p}\"}]\n",
+                  NULL);
+
+    ck_assert_uint_eq(description->hosts->len, 2);
+    for (unsigned i = 0; i < 4; i++) {
+        const TopoHost *host = description->hosts->pdata[i / 2];
+        const TopoDevice *device = host->devices->pdata[i % 2];
+        const TopoSwitch *sw = host->switches->pdata[0];
+
+        ck_assert_str_eq(host->name, i < 2 ? "h-x" : "h-y2");
+        ck_assert_str_eq(device->name, names[i]);
+        ck_assert_uint_eq(sw->at.port, i < 2 ? 1 : 0);
+    }
+}
+END_TEST
+
 /* A ring of hosts through NTBs is not a loop within one PCIe hierarchy. */
 START_TEST(ring_of_hosts_is_good)
 {
@@ -175,6 +204,7 @@ int main(void)
     tcase_add_test(tcase, double_braces_are_braces);
     tcase_add_test(tcase, braces_outside_of_a_repeat_are_text);
     tcase_add_test(tcase, repeats_nest_and_keep_places);
+    tcase_add_test(tcase, each_stands_for_texts);
     tcase_add_test(tcase, ring_of_hosts_is_good);
     tcase_add_test(tcase, thousand_hosts_load_quickly);
     suite_add_tcase(suite, tcase);

@@ -24,6 +24,18 @@ typedef struct FabAtsParams {
                            read is under way that uses the translation */
 } FabAtsParams;
 
+/* The MMU of a GPU, for the orders of threads. A miss of the first level is
+ * looked up in the second one, and walks the tables if it misses that, too.
+ * Both are fully associative, with true LRU. */
+typedef struct FabMmuParams {
+    uint64_t page_bytes; /* a power of two from 4 KiB on */
+    uint32_t entries;    /* of the first level; 0: no MMU, and no time */
+    uint32_t l2_entries; /* of the second level; 0: none */
+    SimTime l2_hit;      /* of a look-up there, hit or miss */
+    SimTime walk;
+    uint32_t walks; /* at a time */
+} FabMmuParams;
+
 typedef struct FabEndpointParams {
     FabBar bars[FAB_BARS];
     /* DMA engine. */
@@ -47,6 +59,7 @@ typedef struct FabEndpointParams {
     bool id_ordering;      /* sets IDO in its requests */
     bool ecrc;             /* adds a TLP digest to every TLP */
     FabAtsParams ats;
+    FabMmuParams mmu;
     /* The memory or registers behind its BARs. */
     SimTime completer_latency;            /* of a read */
     uint64_t completer_bandwidth_bytes_s; /* 0: no limit */
