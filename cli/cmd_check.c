@@ -10,13 +10,14 @@
 static bool check_file(const char *file, const GPtrArray *changes)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autofree char *size = stu_check(file, changes, errors);
+    g_autoptr(GString) notes = g_string_new(NULL);
+    g_autofree char *size = stu_check(file, changes, notes, errors);
 
     if (!size) {
         cmd_print_errors("check", errors);
         return false;
     }
-    printf("%s: %s: no errors\n", file, size);
+    printf("%s: %s: no errors\n%s", file, size, notes->str);
     return true;
 }
 

@@ -14,6 +14,8 @@ static const char *const reasons[FAB_LOSS_CAUSES] = {
         "the IOMMU maps nothing there (Unsupported Request)",
     [FAB_LOSS_BLOCKED] = "translated requests of a requester without ATS "
                          "(Unsupported Request)",
+    [FAB_LOSS_NOT_FORWARDED] = "this root does not forward them between its "
+                               "ports (p2p of its part)",
     [FAB_LOSS_UNEXPECTED] = "completions whose requests were over "
                             "(Unexpected Completion)",
     [FAB_LOSS_POISONED] = "the data were poisoned",

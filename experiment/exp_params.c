@@ -134,12 +134,21 @@ static FabCacheParams cache_of(const TopoPart *part)
     };
 }
 
+static FabRootP2p p2p_of(const char *word)
+{
+    return strcmp(word, "none") == 0     ? FAB_ROOT_P2P_NONE
+           : strcmp(word, "writes") == 0 ? FAB_ROOT_P2P_WRITES
+                                         : FAB_ROOT_P2P_ALL;
+}
+
 FabRootParams exp_params_root(const TopoPart *part, bool iommu)
 {
     bool has_rate = topo_part_has(part, "nodes.bandwidth");
 
     return (FabRootParams){
         .transit = topo_part_time(part, "transit"),
+        .p2p = p2p_of(topo_part_text(part, "p2p")),
+        .p2p_aborts = strcmp(topo_part_text(part, "p2p_refused"), "ca") == 0,
         .read_split_bytes = topo_part_bytes(part, "read_split"),
         .write_split_bytes = topo_part_bytes(part, "write_split"),
         .forwarded_reads = topo_part_int(part, "forwarded_reads"),

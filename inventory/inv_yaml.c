@@ -633,6 +633,55 @@ static void note_mps(const Writer *writer)
     }
 }
 
+#define VENDOR_INTEL      0x8086
+#define CLASS_HOST_BRIDGE 0x0600 /* base class and subclass */
+
+/* True if Linux lets devices below different root ports of this host bridge use
+ * each other (pci_p2pdma_whitelist of drivers/pci/p2pdma.c in Linux 6.12): those
+ * of Intel's servers. */
+static bool is_forwarder(const TopoFunction *bridge)
+{
+    static const int ids[] = {0x3c00, 0x3c01, 0x2f00, 0x2f01, 0x2020,
+                              0x2030, 0x2031, 0x2032, 0x2033, 0x09a2};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(ids); i++) {
+        if (bridge->device_id == ids[i]) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Tells that an Intel root with several root ports may not forward requests
+ * between them. */
+static void note_p2p(const Writer *writer)
+{
+    g_autofree char *name = NULL;
+    unsigned ports = 0;
+
+    for (unsigned i = 0; i < n_functions(writer); i++) {
+        const TopoFunction *function = &function_of(writer, i)->pub;
+
+        ports += inv_has_root_port(writer->importer, i);
+        if (function->vendor_id != VENDOR_INTEL || function->address.dev > 0) {
+            continue;
+        }
+        if (is_forwarder(function)) {
+            return;
+        }
+        if (function->class_code >> 8 == CLASS_HOST_BRIDGE && !name) {
+            name = topo_address_to_string(function->address);
+        }
+    }
+    if (name && ports > 1) {
+        inv_machine_note(writer->importer->machine,
+                         "Linux trusts this host bridge with no requests from "
+                         "one root port to another; the model forwards all, "
+                         "unless the part cpu has p2p: none or p2p: writes",
+                         name);
+    }
+}
+
 /* ---- All of it --------------------------------------------------------- */
 
 static void write_sections(Writer *writer)
@@ -660,6 +709,7 @@ static void write_sections(Writer *writer)
         g_string_append(writer->root_ports, "}\n");
     }
     note_mps(writer);
+    note_p2p(writer);
 }
 
 char *inv_description_text(const InvImporter *importer, const char *host)

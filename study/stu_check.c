@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "stu_check_priv.h"
 #include "stu_check.h"
 
 #include "clu_plan_chips.h"
@@ -20,7 +21,8 @@ static void check_plot(const TopoDescription *description, TopoErrors *errors)
     rep_fidelity_check(description, errors);
 }
 
-char *stu_check(const char *file, const GPtrArray *changes, TopoErrors *errors)
+char *stu_check(const char *file, const GPtrArray *changes, GString *notes,
+                TopoErrors *errors)
 {
     g_autofree char *path = topo_home_resolve(file);
     g_autoptr(TopoDescription) description =
@@ -44,6 +46,7 @@ char *stu_check(const char *file, const GPtrArray *changes, TopoErrors *errors)
     if (topo_errors_count(errors) > 0) {
         return NULL;
     }
+    stu_check_p2p(description, notes);
     size = topo_plan_size_text(description);
     return g_strdup_printf("\"%s\", %s", description->name, size);
 }

@@ -94,6 +94,11 @@ static const TopoKey cpu_keys[] = {
      .help = "the root ports; `repeat:` makes many of one"},
     NEEDS("transit", TIME, "0ps", "1ms", 0,
           "latency from one root port to another, one way"),
+    WORD("p2p", "all", "all|writes|none",
+         "requests that it forwards from root port to root port: all, posted "
+         "writes alone, or none"),
+    WORD("p2p_refused", "ur", "ur|ca",
+         "what the others meet: Unsupported Request, or Completer Abort"),
     MAY("read_split", BYTES, "0B", "0B", "4096B", POWER,
         "reads forwarded from root port to root port are split into "
         "requests of this size; 0B: not split"),

@@ -79,10 +79,20 @@ static void fault(FabTlp *tlp, FabBusAddr addr)
     fab_tlp_readdress(tlp, FAULT_PAGE | (addr & 0xfff));
 }
 
+/* True if the root forwards requests like @tlp between its ports. */
+static inline bool is_forwarded(const FabRoot *root, const FabTlp *tlp)
+{
+    FabRootP2p p2p = root->params.p2p;
+
+    return p2p == FAB_ROOT_P2P_ALL ||
+           (p2p == FAB_ROOT_P2P_WRITES && tlp->cls == FAB_CLASS_P);
+}
+
 static void refuse(FabRoot *root, FabTlp *tlp)
 {
     FabPort *port = tlp->ingress;
     FabLossCause cause = FAB_LOSS_UNSUPPORTED;
+    FabStatus status = FAB_STATUS_UR;
     FabTlp *cpl;
 
     if (tlp->poisoned) {
@@ -90,9 +100,11 @@ static void refuse(FabRoot *root, FabTlp *tlp)
     } else if (root->iommu && tlp->addr >= FAULT_PAGE) {
         cause = tlp->at ? FAB_LOSS_BLOCKED : FAB_LOSS_NOT_MAPPED;
         fab_tlp_readdress(tlp, tlp->data);
+    } else if (!is_forwarded(root, tlp) && fab_root_route(root, tlp->addr)) {
+        cause = FAB_LOSS_NOT_FORWARDED;
+        status = root->params.p2p_aborts ? FAB_STATUS_CA : FAB_STATUS_UR;
     }
-    cpl = fab_tlp_refuse_for(&root->component, tlp, FAB_STATUS_UR, ROOT_BDF,
-                             cause);
+    cpl = fab_tlp_refuse_for(&root->component, tlp, status, ROOT_BDF, cause);
     if (cpl) {
         fab_port_send(port, fab_root_host_source(root), cpl);
     }
@@ -161,7 +173,9 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
         return;
     }
     to = fab_root_route(root, tlp->addr);
-    if (to) {
+    if (to && G_UNLIKELY(!is_forwarded(root, tlp))) {
+        refuse(root, tlp);
+    } else if (to) {
         /* With ACS redirect, a request between two endpoints below one root
          * port leaves through the port it came in. */
         fab_root_p2p_request(root, from, to, tlp);

@@ -109,8 +109,7 @@ static void end_down(FabPort *port, SimTime now)
     port->is_down = true;
     fab_link_set_special(&outage_of(port)->part, true);
     port->buffer.epoch++;
-    port->buffer.owes_ack = false;
-    port->dllp_owed = 0;
+    fab_port_forget_dllps(port);
     fab_port_forget_returns(port);
     for (unsigned cls = 0; cls < FAB_CLASSES; cls++) {
         port->buffer.freed[cls] = 0;

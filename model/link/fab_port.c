@@ -9,39 +9,18 @@
 
 /* ---- The wire -------------------------------------------------------- */
 
-/* Time that DLLPs and ordered sets take before a TLP that could start at @now.
- * The time in which the wire was idle is subtracted. */
-static SimTime overhead_time(FabPort *port, SimTime now)
+/* True if DLLPs or an SKP ordered set go before a TLP that could start at @now.
+ * It is also true in FLIT mode. */
+static inline bool is_behind(const FabPort *port, SimTime now)
 {
-    SimTime idle = now - port->busy_until;
-    SimTime time = 0;
+    return port->dllp_due <= now || port->skp.next <= now;
+}
 
-    if (port->dllp_owed) {
-        uint64_t free_time = (uint64_t)idle * FAB_PS_FRACTION;
-        uint64_t owed = port->dllp_owed;
-
-        port->counters.busy_ps += owed / FAB_PS_FRACTION;
-        port->counters.dllp_ps += owed / FAB_PS_FRACTION;
-        if (owed > free_time) {
-            owed += port->time_carry - free_time;
-            time = owed / FAB_PS_FRACTION;
-            port->time_carry = owed % FAB_PS_FRACTION;
-        }
-        port->dllp_owed = 0;
-    }
-    if (now >= port->skp.next && port->skp.interval) {
-        SimTime late = (now - port->skp.next) / port->skp.interval;
-        SimTime due = port->skp.next + late * port->skp.interval;
-
-        if (due < port->busy_until) { /* a TLP was on the wire */
-            due = port->busy_until;
-        }
-        if (due + port->skp.time > now) {
-            time += due + port->skp.time - now;
-        }
-        port->skp.next += (late + 1) * port->skp.interval;
-    }
-    return time;
+/* When a TLP that could start at @now has the wire behind them. */
+static inline SimTime start_behind(FabPort *port, SimTime now)
+{
+    fab_port_send_due(port, now);
+    return MAX(now, port->busy_until);
 }
 
 /* ---- Credits --------------------------------------------------------- */
@@ -177,8 +156,7 @@ static inline void update_send_at(FabPort *ingress, FabClass cls,
                                   FabCreditSum credits, SimTime time)
 {
     if (ingress->dllp != FAB_DLLP_FREE) {
-        ingress->dllp_owed += fab_port_wire_time(ingress, FAB_DLLP_BYTES);
-        ingress->counters.dllps_sent++;
+        fab_port_add_dllp(ingress, time);
     }
     if (G_UNLIKELY(ingress->special) &&
         fab_link_loses_update(ingress, cls, &credits, time)) {
@@ -392,24 +370,21 @@ void fab_port_consume(FabTlp *tlp, SimTime time)
     discard(tlp, time);
 }
 
-/* The receiver at @ingress owes an Ack for a TLP that was sent from @start to
- * @end. */
-static inline void ack_owe(FabPort *ingress, SimTime start, SimTime end)
+/* A TLP is on the wire to @ingress until @end. The receiver makes an Ack when it
+ * has come in: at once, or when the Ack latency limit is over, unless the last
+ * Ack leaves later (PCIe 5.0 s3.6.3.1). */
+static inline void ack_owe(FabPort *ingress, SimTime end)
 {
+    SimTime received = end + ingress->propagation;
+
     if (ingress->dllp == FAB_DLLP_SPEC) {
-        if (!ingress->buffer.owes_ack) {
-            ingress->buffer.owes_ack = true;
-            ingress->buffer.ack_since = start;
+        if (received > ingress->buffer.ack_due) {
+            ingress->buffer.ack_due = received + ingress->buffer.dllp_limit;
+            fab_port_add_dllp(ingress, ingress->buffer.ack_due);
         }
-        if (end - ingress->buffer.ack_since < ingress->buffer.dllp_limit) {
-            return;
-        }
-        ingress->buffer.owes_ack = false;
-    } else if (ingress->dllp != FAB_DLLP_EACH) {
-        return;
+    } else if (ingress->dllp == FAB_DLLP_EACH) {
+        fab_port_add_dllp(ingress, received);
     }
-    ingress->dllp_owed += fab_port_wire_time(ingress, FAB_DLLP_BYTES);
-    ingress->counters.dllps_sent++;
 }
 
 /* ---- Sending --------------------------------------------------------- */
@@ -448,8 +423,8 @@ SimTime fab_port_occupy(FabPort *port, SimTime now, uint32_t bytes)
         port->counters.wire_sent_bytes += bytes;
         return start;
     }
-    if (port->dllp_owed || now >= port->skp.next) {
-        start += overhead_time(port, now);
+    if (is_behind(port, now)) {
+        start = start_behind(port, now);
     }
     wire = fab_port_wire_time(port, bytes) + port->time_carry;
     port->time_carry = wire % FAB_PS_FRACTION;
@@ -525,7 +500,7 @@ static void transmit_rarely(FabPort *port, FabTlp *tlp, SimTime start,
             fab_link_sends(port, tlp);
         }
         if (!port->special || !fab_link_carries(port, tlp, start, end)) {
-            ack_owe(port->peer, start, end);
+            ack_owe(port->peer, end);
             fab_port_deliver(port, tlp, start, end);
         }
     }
@@ -557,7 +532,7 @@ static inline void transmit_at(FabPort *port, FabTlp *tlp, SimTime now,
         transmit_rarely(port, tlp, start, end);
     } else {
         sent_count(port, tlp, tlp->wire_bytes, end - start);
-        ack_owe(peer, start, end);
+        ack_owe(peer, end);
         deliver(port, tlp, start, end);
     }
 }
@@ -592,12 +567,12 @@ static inline void transmit(FabPort *port, FabTlp *tlp, SimTime now)
     SimTime start = now, end;
     uint64_t wire;
 
-    if (port->dllp_owed || now >= port->skp.next) {
+    if (is_behind(port, now)) {
         if (G_UNLIKELY(port->in_flits)) {
             transmit_flit(port, tlp, now);
             return;
         }
-        start += overhead_time(port, now);
+        start = start_behind(port, now);
     }
     wire = fab_port_wire_time(port, tlp->wire_bytes) + port->time_carry;
     port->time_carry = wire % FAB_PS_FRACTION;

@@ -149,11 +149,6 @@ bool fab_port_is_degraded(const FabPort *port)
            port->width < MIN(a->max_width, b->max_width);
 }
 
-SimTime fab_port_dllp_owed(const FabPort *port)
-{
-    return port->dllp_owed / FAB_PS_FRACTION;
-}
-
 SimTime fab_port_skp_time(const FabPort *port)
 {
     return port->skp.time;

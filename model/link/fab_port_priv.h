@@ -62,17 +62,17 @@ typedef struct FabBuffer {
      * left the buffer. */
     _Alignas(FAB_CACHE_LINE) SimTime update_due[FAB_CLASSES];
     SimTime freed_at[FAB_CLASSES];
-    SimTime ack_since;   /* begin of the first TLP that lacks an Ack */
+    SimTime ack_due;     /* when the last Ack leaves; it is for all TLPs that
+                            have come in by then, under FAB_DLLP_SPEC */
     uint32_t dllp_limit; /* time until a TLP must be acknowledged, or a freed
                             credit returned, under FAB_DLLP_SPEC */
-    bool owes_ack;       /* a TLP lacks an Ack */
 } FabBuffer;
 
 /* SKP ordered sets. */
 typedef struct FabSkp {
-    SimTime next;     /* when it is due; always 0 in FLIT mode */
-    SimTime interval; /* 0: there are none */
-    SimTime time;     /* of one, on the wire */
+    SimTime next;      /* when it is due; always 0 in FLIT mode */
+    uint32_t interval; /* 0: there are none */
+    uint32_t time;     /* of one, on the wire */
 } FabSkp;
 
 /* The used part of the ring of credits on their way back; offsets in bytes. */
@@ -125,7 +125,9 @@ struct FabPort {
     _Alignas(FAB_CACHE_LINE) SimTime busy_until;
     uint64_t active;    /* bit mask of the sources that hold a TLP */
     uint64_t order;     /* egress_order of the next TLP to be queued */
-    uint64_t dllp_owed; /* DLLP time not yet on the wire, as byte_time */
+    SimTime dllp_due; /* when the last of `dllps` is made; SIM_TIME_NONE: there
+                         are none */
+    uint32_t dllps, dllps_later; /* that wait for the wire; see fab_dllp.c */
     FabSkp skp;
     uint32_t time_carry; /* rounding rest of the last TLP, as byte_time */
     uint8_t round_robin; /* first source of the next arbitration */
@@ -147,6 +149,7 @@ struct FabPort {
      * SIM_TIME_NONE, and the one before the first has a time that is past, so
      * that no search has to look for an end. */
     FabCreditReturn *ring;
+    SimTime dllp_due_later; /* when the last of `dllps_later` is made */
 
     _Alignas(FAB_CACHE_LINE) FabPortCounters counters;
     FabTurns turns;
@@ -239,6 +242,25 @@ const FabCreditReturn *fab_port_next_return(const FabPort *port,
 void fab_port_init_fc(FabPort *port);
 /* Forgets the credits on their way back to @port, which has a ring for them. */
 void fab_port_forget_returns(FabPort *port);
+
+/* fab_dllp.c. Puts the DLLPs that were made by @now on the wire, and the SKP ordered set
+ * that is due: busy_until becomes their end. */
+void fab_port_send_due(FabPort *port, SimTime now);
+/* Forgets those that wait. */
+void fab_port_forget_dllps(FabPort *port);
+
+/* @port makes an Ack, Nak or UpdateFC at @time, now or later. It takes the wire
+ * then, behind what is on it. */
+static inline void fab_port_add_dllp(FabPort *port, SimTime time)
+{
+    port->counters.dllps_sent++;
+    if (time > port->dllp_due) {
+        port->dllps_later++;
+        port->dllp_due_later = MAX(port->dllp_due_later, time);
+    } else if (port->dllps++ == 0) {
+        port->dllp_due = time;
+    }
+}
 
 /* In FLIT mode: when credits that leave @port at @time or later are at its
  * peer. Each flit has room for them (PCIe 6.0 s4.2.3, DLP bytes). */

@@ -197,11 +197,8 @@ void fab_port_retrain(FabPort *port, FabSpeed speed, uint32_t width,
     SimTime begin = MAX(now, MAX(port->busy_until, port->peer->busy_until));
 
     for (unsigned i = 0; i < 2; i++) {
-        uint64_t owed = ends[i]->dllp_owed / ends[i]->byte_time;
-
         fab_port_set_rate(ends[i], speed, width, begin + recovery);
         ends[i]->busy_until = begin + recovery;
-        ends[i]->dllp_owed = owed * ends[i]->byte_time;
         dllp_limit_set(ends[i]);
         fab_link_pause(ends[i], begin + recovery);
     }
@@ -221,6 +218,7 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
         return;
     }
     dllp_limit_set(port);
+    fab_port_forget_dllps(port);
     fab_port_init_fc(port);
     port->returns.mask = (RETURNS - 1) * FAB_RETURN_BYTES;
     port->ring =

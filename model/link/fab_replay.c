@@ -183,8 +183,7 @@ static void dllp_send(FabPort *port, bool nak, uint64_t expected)
     dllp.time = back->in_flits ? now : MAX(now, back->busy_until);
     dllp.time = MAX(dllp.time, replay_of(back)->blocked_until);
     if (back->dllp != FAB_DLLP_FREE) {
-        back->dllp_owed += wire;
-        back->counters.dllps_sent++;
+        fab_port_add_dllp(back, dllp.time);
     }
     back->counters.naks_sent += nak;
     if (is_dllp_hit(back, dllp.time)) {

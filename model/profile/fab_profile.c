@@ -320,8 +320,8 @@ static void link_finish(const FabProfile *profile, ProfileResource *self)
     uint64_t tlp = now->busy_ps - before->busy_ps - dllp;
     SimTime skp_interval = fab_port_skp_interval(port);
 
-    /* The port counts DLLPs only when it sends its next TLP, so those that it
-     * owes now are added here. */
+    /* The port counts DLLPs only with its next TLP or DLLP, so those that it
+     * has made by now are added here. */
     dllp += fab_port_dllp_owed(port);
     result->tlp = share(tlp, length);
     result->dllp = share(dllp, length);

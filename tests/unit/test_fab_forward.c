@@ -158,6 +158,61 @@ START_TEST(reads_leave_in_pieces)
 }
 END_TEST
 
+/* Requests that the root does not forward: posted ones are dropped and counted,
+ * the others are answered with UR or CA (s1.3.1, s2.3.1). Memory is no root
+ * port. */
+START_TEST(what_is_not_forwarded_is_refused)
+{
+    static const struct {
+        FabRootP2p p2p;
+        bool aborts;
+        unsigned writes, reads; /* that arrive */
+    } cases[] = {
+        {FAB_ROOT_P2P_ALL, false, 1, 1},
+        {FAB_ROOT_P2P_WRITES, false, 1, 0},
+        {FAB_ROOT_P2P_NONE, false, 0, 0},
+        {FAB_ROOT_P2P_NONE, true, 0, 0},
+        {FAB_ROOT_P2P_WRITES, true, 1, 0},
+    };
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabRootParams params = split_params();
+    unsigned refused = 2 - cases[_i].writes - cases[_i].reads;
+    const FabPortCounters *counters;
+    FabBusAddr addr, ram;
+    const FabTlp *answer;
+    Side side;
+
+    params.p2p = cases[_i].p2p;
+    params.p2p_aborts = cases[_i].aborts;
+    params.read_split_bytes = 0;
+    side_init(&side, fixture, &params);
+    ck_assert(fab_root_alloc(side.host.root, 4096, 4096, &ram));
+    addr = fixture_bar(side.host.far, 0);
+    fixture_send(side.host.dev,
+                 fixture_tlp(side.host.dev, FAB_TLP_MWR, addr, 64));
+    fixture_send_read(side.host.dev, addr, 64, 5);
+    fixture_send_read(side.host.dev, ram, 64, 6);
+    fixture_run(fixture);
+    ck_assert_uint_eq(side.host.far->received[FAB_CLASS_P], cases[_i].writes);
+    ck_assert_uint_eq(side.host.far->received[FAB_CLASS_NP], cases[_i].reads);
+    ck_assert_uint_eq(side.host.dev->log->len, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        answer = &fixture_log(side.host.dev, i)->tlp;
+        ck_assert_uint_eq(answer->status,
+                          answer->tag == 6 || cases[_i].reads ? FAB_STATUS_SC
+                          : cases[_i].aborts                  ? FAB_STATUS_CA
+                                                              : FAB_STATUS_UR);
+    }
+    counters =
+        fab_port_counters(fab_port_peer(side.host.dev->component.ports[0]));
+    ck_assert_uint_eq(counters->unsupported_requests,
+                      cases[_i].aborts ? 0 : refused);
+    ck_assert_uint_eq(counters->completer_aborts,
+                      cases[_i].aborts ? refused : 0);
+    fixture_assert_drained(fixture);
+}
+END_TEST
+
 START_TEST(unsplit_reads_leave_as_they_came)
 {
     static const uint32_t sizes[] = {1, 64, 256, 257, 512, 1000, 4096};
@@ -507,6 +562,7 @@ int main(void)
     tcase_add_test(tcase, reads_leave_in_pieces);
     tcase_add_test(tcase, requesters_share_the_tags);
     tcase_add_test(tcase, unsplit_reads_leave_as_they_came);
+    tcase_add_loop_test(tcase, what_is_not_forwarded_is_refused, 0, 5);
     tcase_add_test(tcase, writes_leave_in_pieces);
     tcase_add_test(tcase, answers_return_in_order);
     tcase_add_test(tcase, errors_of_the_far_side_come_back);

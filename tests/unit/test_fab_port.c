@@ -294,6 +294,51 @@ END_TEST
 
 /* A connection is refused if the port does not exist, is already connected or
  * is the same at both ends, or if it exceeds the speed or width of the port. */
+/* An Ack delays the TLPs that leave after it was made, and no others. A TLP of
+ * 256 B goes from a to b. b sends one of 4 B @after ns after the Ack is made: when the first TLP has come in, or the Ack latency limit later. At 2.5
+ * GT/s and x1 a byte takes 4 ns, and the limit is (256 + 28) * 1.4 + 19 = 416
+ * symbols (PCIe 5.0 s3.6.3.1). */
+static void acks_wait_for_their_tlp(FabDllpPolicy dllp, SimTime made, int after)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(FAB_SPEED_2_5GT, 1);
+    FixtureEnd *a, *b;
+    SimTime begin = 20 * SIM_US; /* no SKP ordered set is due until the end */
+    SimTime leaves, ack, length = (4 + 12 + 8) * BYTE;
+
+    port.dllp = dllp;
+    a = fixture_end_new(fixture, "a", &port, 0, 0);
+    b = fixture_end_new(fixture, "b", &port, 0, 0);
+    fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0,
+                    PROPAGATION);
+    fixture_realize(fixture);
+    a->logs = true;
+    ack = begin + (256 + 12 + 8) * BYTE + PROPAGATION + made;
+    leaves = ack + after * SIM_NS;
+    fixture_run_until(fixture, begin);
+    fixture_send(a, fixture_tlp(a, FAB_TLP_MWR, MIB(1), 256));
+    fixture_run_until(fixture, leaves);
+    fixture_send(b, fixture_tlp(b, FAB_TLP_MWR, MIB(1), 4));
+    fixture_run(fixture);
+    if (leaves >= ack) { /* behind the Ack */
+        leaves = MAX(leaves, ack + 8 * BYTE);
+    }
+    fixture_assert_near(fixture_log(a, 0)->time - begin,
+                        leaves + length + PROPAGATION - begin, 1e-5);
+    fixture_assert_drained(fixture);
+}
+
+START_TEST(acks_that_do_not_exist_delay_nobody)
+{
+    static const int after[] = {-3000, -200, -1, 1, 20, 33, 500};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(after); i++) {
+        acks_wait_for_their_tlp(FAB_DLLP_EACH, 0, after[i]);
+        acks_wait_for_their_tlp(FAB_DLLP_SPEC, 416 * BYTE, after[i]);
+    }
+}
+END_TEST
+
 START_TEST(bad_connections_are_refused)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -351,6 +396,7 @@ int main(void)
                         G_N_ELEMENTS(kinds));
     tcase_add_test(tcase, infinite_credits);
     tcase_add_loop_test(tcase, no_buffer_is_overrun, 1, 6);
+    tcase_add_test(tcase, acks_that_do_not_exist_delay_nobody);
     tcase_add_test(tcase, bad_connections_are_refused);
     suite_add_tcase(suite, tcase);
     return fixture_main(suite);

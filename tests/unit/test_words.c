@@ -498,13 +498,63 @@ START_TEST(check_without_a_terminal)
 {
     g_autoptr(GPtrArray) changes = topo_changes_new();
     g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GString) told = g_string_new(NULL);
     g_autofree char *size =
-        stu_check(TOPO_SOURCE_ROOT "/" EXAMPLE, changes, errors);
+        stu_check(TOPO_SOURCE_ROOT "/" EXAMPLE, changes, told, errors);
 
     ck_assert(g_str_has_prefix(size, "\"example\", 2 hosts, 1 link, "));
     ck_assert_ptr_null(stu_check(
-        TOPO_SOURCE_ROOT "/tests/unit/bad/measure.yaml", changes, errors));
+        TOPO_SOURCE_ROOT "/tests/unit/bad/measure.yaml", changes, told,
+        errors));
+    ck_assert_str_eq(told->str, "");
     ck_assert_uint_gt(topo_errors_count(errors), 10);
+}
+END_TEST
+
+/* A read between two root ports: the root may not forward it. */
+START_TEST(check_tells_what_is_not_forwarded)
+{
+    static const struct {
+        const char *p2p, *told; /* NULL: nothing */
+    } cases[] = {
+        {"all", NULL},
+        {"writes", "flow f: the root of h does not forward reads between its "
+                   "ports rp0 and rp1 (p2p: writes), so they meet Unsupported "
+                   "Request\n"},
+        {"none, p2p_refused: ca", "so they meet Completer Abort\n"},
+    };
+    g_autoptr(GPtrArray) changes = topo_changes_new();
+    char *folder = g_dir_make_tmp("words-XXXXXX", NULL);
+    char *file = g_build_filename(folder, "p2p.yaml", NULL);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(TopoErrors) errors = topo_errors_new();
+        g_autoptr(GString) told = g_string_new(NULL);
+        g_autofree char *size = NULL;
+        g_autofree char *text = g_strdup_printf(
+            "name: t\n"
+            "parts: {cpu: {base: generic-host, p2p: %s}}\n"
+            "hosts:\n"
+            "  - name: h\n"
+            "    cpu: cpu\n"
+            "    devices: [{name: \"d{i}\", part: generic-device,\n"
+            "               at: \"rp{i}\", repeat: 2}]\n"
+            "workload:\n"
+            "  flows: [{name: f, kind: dma, device: h.d0, direction: read,\n"
+            "           target: h.d1, size: 4KiB, total: 64KiB}]\n",
+            cases[i].p2p);
+
+        ck_assert(g_file_set_contents(file, text, -1, NULL));
+        size = stu_check(file, changes, told, errors);
+        ck_assert_ptr_nonnull(size);
+        ck_assert(cases[i].told
+                      ? g_str_has_suffix(told->str, cases[i].told)
+                      : told->len == 0);
+    }
+    g_unlink(file);
+    g_rmdir(folder);
+    g_free(file);
+    g_free(folder);
 }
 END_TEST
 
@@ -528,6 +578,7 @@ int main(void)
     tcase_add_test(tcase, benchmarks_that_cannot_run);
     tcase_add_test(tcase, run_writes_and_prints);
     tcase_add_test(tcase, check_without_a_terminal);
+    tcase_add_test(tcase, check_tells_what_is_not_forwarded);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

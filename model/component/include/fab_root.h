@@ -44,9 +44,20 @@ typedef struct FabNodeParams {
 
 #define FAB_NODES 16u
 
+/* The requests that a root forwards between its ports. Which, is left to the
+ * root (PCIe 5.0 s1.3.1). */
+typedef enum FabRootP2p {
+    FAB_ROOT_P2P_ALL,
+    FAB_ROOT_P2P_WRITES, /* posted requests alone */
+    FAB_ROOT_P2P_NONE,
+} FabRootP2p;
+
 typedef struct FabRootParams {
     SimTime transit;            /* root port to root port, last byte in to first
                                    byte out */
+    FabRootP2p p2p;
+    bool p2p_aborts; /* what it does not forward is aborted (CA), and not
+                        unsupported (UR) */
     uint32_t read_split_bytes;  /* the root splits a read between root ports
                                    into pieces of at most this size; 0: it
                                    does not split */

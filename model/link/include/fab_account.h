@@ -18,6 +18,8 @@ typedef enum FabLossCause {
     FAB_LOSS_NOT_MAPPED,  /* the IOMMU has no mapping: UR */
     FAB_LOSS_BLOCKED,     /* AT says translated, but the root expects no
                              translated requests from this requester: UR */
+    FAB_LOSS_NOT_FORWARDED, /* the root forwards no such requests between its
+                               ports: UR or CA (s1.3.1) */
     FAB_LOSS_UNEXPECTED,  /* a completion whose request is over (s2.3.2) */
     FAB_LOSS_POISONED,    /* its data are bad (s2.7.2) */
     FAB_LOSS_LINK_DOWN,   /* the link was or went down (s2.9.1) */

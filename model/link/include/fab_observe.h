@@ -79,7 +79,7 @@ void fab_port_observe(const FabPort *port, FabLinkState *ret_state);
 
 /* True if the link of @port is slower or narrower than both ends can do. */
 bool fab_port_is_degraded(const FabPort *port);
-/* Time of the DLLPs that the port owes and has not sent yet. */
+/* Time of the DLLPs that the port has made and has not counted yet. */
 SimTime fab_port_dllp_owed(const FabPort *port);
 /* Duration of an SKP ordered set, and the interval between two of them (0:
  * there are none). */
