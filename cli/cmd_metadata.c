@@ -11,24 +11,32 @@ typedef struct Options {
     CmdHosts hosts;
     TopoRequestWords words;
     char *output;
+    const char *wanted; /* the host; NULL: the only one, or all */
 } Options;
 
-/* Allocates and prints or writes. Returns the exit status. */
-static int answer(const Options *options, const Inventory *inventory,
+/* Allocates for all hosts, so that the numbers of one do not depend on who
+ * asks, and prints or writes. Returns the exit status. */
+static int answer(const Options *options, Inventory *inventory,
                   const GPtrArray *requests)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
-    g_autoptr(GPtrArray) interfaces =
-        inv_interfaces_allocate(inventory, requests, errors);
+    const InvHost *host = options->wanted
+                              ? inv_find_host(inventory, options->wanted)
+                              : inventory->hosts->pdata[0];
+    g_autoptr(GPtrArray) interfaces = NULL;
     GError *error = NULL;
 
+    if (!host) {
+        inv_keep_host(inventory, options->wanted, &error);
+        return cmd_complain("metadata", error);
+    }
+    interfaces = inv_interfaces_allocate(inventory, requests, errors);
     if (!interfaces) {
         cmd_print_errors("metadata", errors);
         return CMD_DIFFERENT;
     }
     if (!options->output) {
-        g_autofree char *text =
-            inv_metadata_to_json(inventory->hosts->pdata[0], interfaces);
+        g_autofree char *text = inv_metadata_to_json(host, interfaces);
 
         puts(text);
     } else if (!inv_metadata_write(inventory, interfaces, options->output,
@@ -61,13 +69,18 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     if (!options.words.file) {
         return cmd_usage("metadata", "give a file of requests: --request FILE");
     }
+    /* --host names a live host, and chooses among others. */
+    if (!options.hosts.sysfs) {
+        options.wanted = options.hosts.host;
+        options.hosts.host = NULL;
+    }
     inventory = cmd_hosts_load("metadata", &options.hosts, args.words[0]);
     if (!inventory) {
         return CMD_USAGE;
     }
-    if (!options.output && inventory->hosts->len != 1) {
+    if (!options.output == !options.wanted && inventory->hosts->len != 1) {
         return cmd_usage("metadata",
-                         "an answer is for one host; add --host NAME, or "
+                         "an answer is for one host; give --host NAME, or "
                          "-o DIR for all of them");
     }
     requests = topo_requests_of_words(&options.words, errors);
