@@ -9,53 +9,11 @@
 
 typedef struct Options {
     CmdHosts hosts;
-    gboolean json;
-    gboolean devices;
-    gboolean raw;
-    gboolean slots;
-    gboolean choices;
-    gboolean verbose;
+    gboolean json, devices, raw, slots, choices, verbose;
 } Options;
 
-static char *to_json(const Options *options, const Inventory *inventory,
-                     GError **error)
-{
-    const InvHost *host = inventory->hosts->pdata[0];
-
-    if (options->raw) {
-        return inv_raw_devices_to_json(host, error);
-    }
-    if (options->devices) {
-        return inv_devices_to_json(host);
-    }
-    if (options->choices) {
-        return inv_choices_to_json(host);
-    }
-    return inventory->hosts->len == 1 &&
-                   (options->hosts.host || options->hosts.sysfs)
-               ? inv_capabilities_to_json(host, options->slots)
-               : inv_types_to_json(inventory, options->slots);
-}
-
-static void print_text(const Options *options, const Inventory *inventory)
-{
-    g_autoptr(GString) text = g_string_new(NULL);
-
-    if (options->devices) {
-        inv_devices_append(text, inventory);
-    } else if (options->choices) {
-        inv_choices_append(text, inventory);
-    } else {
-        inv_types_append(text, inventory, options->slots);
-    }
-    if (options->verbose) {
-        inv_cards_append(text, inventory);
-    }
-    fputs(text->str, stdout);
-}
-
 /* Returns NULL, or what to do about options that exclude each other. */
-static const char *check_options(const Options *options)
+static const char *choose_view(const Options *options, InvView *ret_view)
 {
     if (options->devices + options->slots + options->choices > 1) {
         return "--devices, --slots and --choices are different lists; give "
@@ -64,6 +22,11 @@ static const char *check_options(const Options *options)
     if (options->raw && !(options->devices && options->json)) {
         return "--raw is a form of --devices --json; add these";
     }
+    *ret_view = options->raw       ? INV_VIEW_RAW
+                : options->devices ? INV_VIEW_DEVICES
+                : options->choices ? INV_VIEW_CHOICES
+                : options->slots   ? INV_VIEW_SLOTS
+                                   : INV_VIEW_TYPES;
     return NULL;
 }
 
@@ -90,16 +53,17 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
         G_OPTION_ENTRY_NULL,
     };
     g_autoptr(Inventory) inventory = NULL;
-    g_autofree char *json = NULL;
+    g_autoptr(GString) text = g_string_new(NULL);
     g_auto(CmdArgs) args = {.words = NULL};
-    const char *wrong;
     GError *error = NULL;
+    const char *wrong;
+    InvView view;
     int status;
 
     if (!cmd_parse(verb, argc, argv, entries, &args, &status)) {
         return status;
     }
-    wrong = check_options(&options);
+    wrong = choose_view(&options, &view);
     if (wrong) {
         return cmd_usage("inventory", "%s", wrong);
     }
@@ -107,22 +71,17 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     if (!inventory) {
         return CMD_USAGE;
     }
-    if (options.json && (options.devices || options.choices) &&
-        inventory->hosts->len != 1) {
-        return cmd_usage("inventory",
-                         "%s --json shows one host; add --host "
-                         "NAME",
-                         options.devices ? "--devices" : "--choices");
-    }
     if (!options.json) {
-        print_text(&options, inventory);
-        return CMD_OK;
-    }
-    json = to_json(&options, inventory, &error);
-    if (!json) {
+        inv_view_append(text, inventory, view);
+    } else if (!inv_view_append_json(text, inventory, view,
+                                     options.hosts.host || options.hosts.sysfs,
+                                     &error)) {
         return cmd_complain("inventory", error);
     }
-    puts(json);
+    if (options.verbose && !options.json) {
+        inv_cards_append(text, inventory);
+    }
+    fputs(text->str, stdout);
     return CMD_OK;
 }
 

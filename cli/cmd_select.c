@@ -10,8 +10,7 @@
 typedef struct Options {
     CmdHosts hosts;
     TopoRequestWords words;
-    gboolean json;
-    gboolean verbose;
+    gboolean json, verbose;
 } Options;
 
 /* Selects on all hosts, prints, and returns the exit status. */

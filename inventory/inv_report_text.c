@@ -61,7 +61,8 @@ static void append_capabilities(GString *text, const InvHost *host,
     }
 }
 
-void inv_types_append(GString *text, const Inventory *inventory, bool by_slot)
+static void types_append(GString *text, const Inventory *inventory,
+                         bool by_slot)
 {
     g_autoptr(GPtrArray) types = inv_host_types(inventory, by_slot);
 
@@ -88,7 +89,7 @@ static char *choice_label(const InvDevice *device, unsigned n)
     return g_string_free(label, FALSE);
 }
 
-void inv_choices_append(GString *text, const Inventory *inventory)
+static void choices_append(GString *text, const Inventory *inventory)
 {
     g_autoptr(GPtrArray) types = inv_host_types(inventory, false);
 
@@ -139,7 +140,7 @@ char *inv_choices_to_json(const InvHost *host)
     return inv_json_finish(builder);
 }
 
-void inv_devices_append(GString *text, const Inventory *inventory)
+static void devices_append(GString *text, const Inventory *inventory)
 {
     static const TableColumn columns[] = {
         {"host", TABLE_TEXT, 0},   {"path", TABLE_TEXT, 0},
@@ -168,6 +169,23 @@ void inv_devices_append(GString *text, const Inventory *inventory)
         }
     }
     table_format_append(text, table);
+}
+
+void inv_view_append(GString *text, const Inventory *inventory, InvView view)
+{
+    switch (view) {
+    case INV_VIEW_TYPES:
+    case INV_VIEW_SLOTS:
+        types_append(text, inventory, view == INV_VIEW_SLOTS);
+        break;
+    case INV_VIEW_CHOICES:
+        choices_append(text, inventory);
+        break;
+    case INV_VIEW_DEVICES:
+    case INV_VIEW_RAW:
+        devices_append(text, inventory);
+        break;
+    }
 }
 
 void inv_cards_append(GString *text, const Inventory *inventory)

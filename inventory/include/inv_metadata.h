@@ -5,7 +5,7 @@
 #include "inv_select.h"
 
 /*
- * What a site gives the InfiniBand interfaces that were requested: GUIDs, LIDs
+ * InfiniBand interfaces that were requested, as a site sets them up: GUIDs, LIDs
  * and addresses. A metadata service tells them to the host, whose operating
  * system is set up by them.
  */

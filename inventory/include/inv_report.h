@@ -23,13 +23,15 @@ GArray *inv_capabilities(const InvHost *host, bool by_slot);
 GPtrArray *inv_host_types(const Inventory *inventory, bool by_slot);
 
 /* Return JSON texts, to be freed: the capabilities of @host as an array of
- * {type, name, vendor, count, fabric, and slot if @by_slot}; its devices as an
- * array of {guid, fabric, pci_properties, card, serial_number, interface}; all
- * hosts by type as an array of {hosts, capabilities}. What is not known is left
- * out. */
+ * {type, name, vendor, count, fabric, and slot if @by_slot}; all hosts by type
+ * as an array of {hosts, capabilities}; the devices of @host as an array of
+ * {guid, fabric, pci_properties, card, serial_number, interface}; what a user
+ * can choose of it as an array of {label, device, device_vendor, fabric,
+ * device_instance}. What is not known is left out. */
 char *inv_capabilities_to_json(const InvHost *host, bool by_slot);
-char *inv_devices_to_json(const InvHost *host);
 char *inv_types_to_json(const Inventory *inventory, bool by_slot);
+char *inv_devices_to_json(const InvHost *host);
+char *inv_choices_to_json(const InvHost *host);
 
 /* As inv_devices_to_json(), in the form in which an operating system finds
  * devices: {guid, pci_properties}, with paths and numbers in place of slots and
@@ -37,17 +39,27 @@ char *inv_types_to_json(const Inventory *inventory, bool by_slot);
  * not live. */
 char *inv_raw_devices_to_json(const InvHost *host, GError **error);
 
-/* What a user can choose of @host: JSON, an array of {label, device,
- * device_vendor, fabric, device_instance}, sorted as capabilities are. The
- * label is "[fabric]: vendor device - Nr n". */
-char *inv_choices_to_json(const InvHost *host);
+/* The lists of an inventory. */
+typedef enum InvView {
+    INV_VIEW_TYPES,   /* types of hosts with their capabilities */
+    INV_VIEW_SLOTS,   /* the same; slots tell devices apart */
+    INV_VIEW_CHOICES, /* types of hosts with "[fabric]: vendor device - Nr n" */
+    INV_VIEW_DEVICES, /* each device with its slot and interface */
+    INV_VIEW_RAW,     /* JSON only: as an operating system finds them, {guid,
+                         pci_properties}, with paths and numbers */
+} InvView;
 
-/* Append texts: the types of hosts with their devices; the labels of what a
- * user can choose of each type; each device with its slot and interface; a
- * sentence for each two devices that are ports of one card. */
-void inv_types_append(GString *text, const Inventory *inventory, bool by_slot);
-void inv_choices_append(GString *text, const Inventory *inventory);
-void inv_devices_append(GString *text, const Inventory *inventory);
+/* Appends @view as text. */
+void inv_view_append(GString *text, const Inventory *inventory, InvView view);
+
+/* Appends @view as JSON with a line's end: for one host, with @is_chosen or if
+ * @view is of one, what it has; else an array of {hosts, capabilities}. Returns
+ * false and sets @error (G_OPTION_ERROR) if @view is of one host and there are
+ * others, or if a description does not have it. */
+bool inv_view_append_json(GString *text, const Inventory *inventory,
+                          InvView view, bool is_chosen, GError **error);
+
+/* Appends a sentence for each two devices that are ports of one card. */
 void inv_cards_append(GString *text, const Inventory *inventory);
 
 #endif

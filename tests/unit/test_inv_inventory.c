@@ -145,7 +145,7 @@ START_TEST(slots_and_choices)
                 " {\"type\": \"Infiniband\", \"name\": \"" CX6 "\","
                 "  \"vendor\": \"Mellanox Technologies\", \"count\": 1,"
                 "  \"fabric\": \"IbFabric1\", \"slot\": \"0000:ca:00.1\"}]");
-    inv_choices_append(text, inventory);
+    inv_view_append(text, inventory, INV_VIEW_CHOICES);
     ck_assert_str_eq(text->str,
                      "host h\n"
                      "VendorA Ambiguous Device - Nr 0\n"
