@@ -10,8 +10,7 @@
 typedef struct Options {
     CmdHosts hosts;
     TopoRequestWords words;
-    gboolean json;
-    gboolean verbose;
+    gboolean json, verbose;
 } Options;
 
 /* Selects on all hosts, prints, and returns the exit status. */
@@ -50,6 +49,8 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     const GOptionEntry entries[] = {
         {"device", 'd', 0, G_OPTION_ARG_STRING, &options.words.device,
          "Name of the device, as the inventory has it", "NAME"},
+        {"slot", 0, 0, G_OPTION_ARG_STRING, &options.words.slot,
+         "PCI address of the device, in place of its attributes", "ADDRESS"},
         {"vendor", 0, 0, G_OPTION_ARG_STRING, &options.words.vendor,
          "Its vendor, if several have a device of that name", "NAME"},
         {"fabric", 'f', 0, G_OPTION_ARG_STRING, &options.words.fabric,

@@ -28,6 +28,8 @@ void inv_device_free(InvDevice *device)
         g_free(device->name);
         g_free(device->fabric);
         g_free(device->path);
+        g_free(device->serial);
+        g_free(device->device_path);
         g_free(device->interface);
         g_free(device);
     }
@@ -82,6 +84,15 @@ const InvHost *inv_find_host(const Inventory *inventory, const char *name)
         }
     }
     return NULL;
+}
+
+int inv_device_compare(const InvDevice *a, const InvDevice *b)
+{
+    int order = (int)a->type - (int)b->type;
+
+    order = order ? order : g_strcmp0(a->name, b->name);
+    order = order ? order : g_strcmp0(a->vendor, b->vendor);
+    return order ? order : g_strcmp0(a->fabric, b->fabric);
 }
 
 bool inv_is_same_card(const InvDevice *a, const InvDevice *b)
@@ -140,7 +151,18 @@ static bool is_listed(const TopoPart *part)
              strcmp(topo_part_text(part, "card.type"), "other") == 0);
 }
 
-static void add_port(InvHost *host, const TopoDevice *described, unsigned port,
+/* Returns the GUID of a described InfiniBand port at @slot of host number
+ * @host: an EUI-64 whose first byte says that it is locally administered. Two
+ * bytes are free for those of virtual functions. */
+static uint64_t described_guid(unsigned host, TopoPciAddress slot)
+{
+    return UINT64_C(0x02) << 56 | (uint64_t)(host & 0xffff) << 40 |
+           (uint64_t)(slot.domain & 0xff) << 16 | (uint64_t)slot.bus << 8 |
+           slot.dev << 3 | slot.fn;
+}
+
+static void add_port(InvHost *host, unsigned number,
+                     const TopoDevice *described, unsigned port,
                      TopoPciAddress first)
 {
     const TopoPart *part = described->part;
@@ -158,6 +180,9 @@ static void add_port(InvHost *host, const TopoDevice *described, unsigned port,
     device->path = ports > 1 ? g_strdup_printf("%s:%u", described->name, port)
                              : g_strdup(described->name);
     device->slot = topo_address_add(first, port);
+    device->guid = device->type == INV_TYPE_INFINIBAND
+                       ? described_guid(number, device->slot)
+                       : 0;
     device->is_multifunction = ports > 1;
     device->interface =
         inv_name(device->type, device->slot, device->is_multifunction);
@@ -242,7 +267,7 @@ Inventory *inv_from_description(const TopoDescription *description,
                 device->has_address ? device->address : address(device, user);
             good = check_card(device, first, errors) && good;
             for (unsigned k = 0; k < device->fabrics->len; k++) {
-                add_port(host, device, k, first);
+                add_port(host, i, device, k, first);
             }
         }
         inv_host_sort(host);

@@ -153,6 +153,69 @@ static GPtrArray *candidates_new(const InvHost *host,
     return g_steal_pointer(&devices);
 }
 
+/* Returns the device in the slot of @request. Reports it if there is none. */
+static const InvDevice *device_in_slot(const InvHost *host,
+                                       const TopoRequest *request,
+                                       TopoErrors *errors)
+{
+    g_autofree char *slot = topo_address_to_string(request->slot);
+    g_autoptr(GPtrArray) slots = g_ptr_array_new_with_free_func(g_free);
+    g_autofree char *hint = NULL;
+
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        const InvDevice *device = host->devices->pdata[i];
+
+        if (topo_address_compare(device->slot, request->slot) == 0) {
+            return device;
+        }
+        g_ptr_array_add(slots, topo_address_to_string(device->slot));
+    }
+    hint = listing(slots);
+    topo_errors_add(errors, request->slot_place,
+                    "%s has no device in slot '%s'%s", host->name, slot, hint);
+    return NULL;
+}
+
+/* Returns the device of @host that @request means. Reports it if there is none.
+ */
+static const InvDevice *
+device_of(const InvHost *host, const TopoRequest *request, TopoErrors *errors)
+{
+    g_autoptr(GPtrArray) devices = NULL;
+    const InvDevice *device;
+
+    if (request->has_slot) {
+        return device_in_slot(host, request, errors);
+    }
+    devices = candidates_new(host, request, errors);
+    if (!devices) {
+        return NULL;
+    }
+    if (request->instance < devices->len) {
+        return devices->pdata[request->instance];
+    }
+    device = devices->pdata[0];
+    topo_errors_add(errors, request->instance_place,
+                    "%s has %u device%s '%s'%s%s; write a device_instance "
+                    "from 0 to %u",
+                    host->name, devices->len, devices->len == 1 ? "" : "s",
+                    device->name, device->fabric ? " in fabric " : "",
+                    device->fabric ? device->fabric : "", devices->len - 1);
+    return NULL;
+}
+
+/* Returns the number of @device among those of its host with its name, vendor
+ * and fabric. */
+static unsigned instance_of(const InvHost *host, const InvDevice *device)
+{
+    unsigned n = 0;
+
+    for (unsigned i = 0; host->devices->pdata[i] != device; i++) {
+        n += inv_device_compare(host->devices->pdata[i], device) == 0;
+    }
+    return n;
+}
+
 static bool check_virtual(const InvHost *host, const InvDevice *device,
                           const TopoRequest *request, TopoErrors *errors)
 {
@@ -177,31 +240,16 @@ static bool check_virtual(const InvHost *host, const InvDevice *device,
 InvSelection *inv_select(const InvHost *host, const TopoRequest *request,
                          TopoErrors *errors)
 {
-    g_autoptr(GPtrArray) devices = candidates_new(host, request, errors);
+    const InvDevice *device = device_of(host, request, errors);
     g_autoptr(InvSelection) selection = NULL;
-    const InvDevice *device;
 
-    if (!devices) {
-        return NULL;
-    }
-    if (request->instance >= devices->len) {
-        device = devices->pdata[0];
-        topo_errors_add(errors, request->instance_place,
-                        "%s has %u device%s '%s'%s%s; write a device_instance "
-                        "from 0 to %u",
-                        host->name, devices->len, devices->len == 1 ? "" : "s",
-                        device->name, device->fabric ? " in fabric " : "",
-                        device->fabric ? device->fabric : "", devices->len - 1);
-        return NULL;
-    }
-    device = devices->pdata[request->instance];
-    if (!check_virtual(host, device, request, errors)) {
+    if (!device || !check_virtual(host, device, request, errors)) {
         return NULL;
     }
     selection = g_new0(InvSelection, 1);
     selection->host = host;
     selection->device = device;
-    selection->instance = request->instance;
+    selection->instance = instance_of(host, device);
     selection->slot = device->slot;
     selection->partition = g_strdup(request->partition);
     if (request->is_virtual) {

@@ -3,6 +3,7 @@
  * The devices of a live host, from the tree that Linux mounts at /sys:
  * bus/pci/devices/ADDRESS/ and below (Documentation/ABI/testing/sysfs-bus-pci).
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "inv_ids_priv.h"
@@ -134,6 +135,74 @@ static char *read_fabric(const char *dir)
                   : NULL;
 }
 
+/* Returns the GUID of the device's port: the lower half of its first GID, or
+ * what the device is called by; 0 without a driver. */
+static uint64_t read_guid(const char *dir)
+{
+    g_autofree char *name = first_name(dir, "infiniband");
+    g_autofree char *folder =
+        name ? g_build_filename(dir, "infiniband", name, NULL) : NULL;
+    g_autofree char *gid = folder ? read_text(folder, "ports/1/gids/0") : NULL;
+    g_autofree char *node = folder ? read_text(folder, "node_guid") : NULL;
+    const char *text = node;
+    unsigned part[4];
+
+    if (gid && strlen(gid) == 39) {
+        text = gid + 20;
+    }
+    return text && sscanf(text, "%4x:%4x:%4x:%4x", &part[0], &part[1], &part[2],
+                          &part[3]) == 4
+               ? (uint64_t)part[0] << 48 | (uint64_t)part[1] << 32 |
+                     (uint64_t)part[2] << 16 | part[3]
+               : 0;
+}
+
+/* Returns the serial number in the card's Vital Product Data: the field SN of
+ * the read-only part (PCIe 5.0 s6.28); NULL if there is none. */
+static char *read_serial(const char *dir)
+{
+    g_autofree char *path = g_build_filename(dir, "vpd", NULL);
+    g_autofree char *text = NULL;
+    size_t length, at = 0;
+
+    if (!g_file_get_contents(path, &text, &length, NULL)) {
+        return NULL;
+    }
+    /* Large resources: a tag, two bytes of length, content. */
+    while (at + 3 <= length && (text[at] & 0x80)) {
+        size_t field = at + 3;
+        size_t end = field + (uint8_t)text[at + 1] +
+                     ((size_t)(uint8_t)text[at + 2] << 8);
+
+        if (end > length) {
+            return NULL;
+        }
+        while ((uint8_t)text[at] == 0x90 && field + 3 <= end) {
+            size_t size = (uint8_t)text[field + 2];
+
+            if (memcmp(text + field, "SN", 2) == 0 && field + 3 + size <= end) {
+                g_autofree char *serial = g_strndup(text + field + 3, size);
+
+                return table_text_from(g_strstrip(serial), -1, false);
+            }
+            field += 3 + size;
+        }
+        at = end;
+    }
+    return NULL;
+}
+
+/* Returns the folder in /sys to which the link @dir leads. In a copy of such a
+ * tree there are no links, and it is that of the bus. */
+static char *read_path(const char *dir, const char *name)
+{
+    g_autofree char *target = g_file_read_link(dir, NULL);
+    const char *devices = target ? strstr(target, "/devices/") : NULL;
+
+    return devices ? g_strdup(devices)
+                   : g_strconcat("/bus/pci/devices/", name, NULL);
+}
+
 static bool is_multifunction(const char *dir)
 {
     g_autofree char *path = g_build_filename(dir, "config", NULL);
@@ -166,6 +235,8 @@ static bool read_names(InvDevice *device, const InvIds *ids, const char *dir,
         return false;
     }
     *ret_vendor = vendor;
+    device->vendor_id = vendor;
+    device->device_id = number;
     name = inv_ids_vendor(ids, vendor);
     device->vendor = name ? g_strdup(name) : g_strdup_printf("0x%04x", vendor);
     name = inv_ids_device(ids, vendor, number);
@@ -230,6 +301,9 @@ static bool read_device(const InvIds *ids, const char *dir, const char *name,
             ? (int)number
             : -1;
     device->fabric = read_fabric(dir);
+    device->guid = read_guid(dir);
+    device->serial = read_serial(dir);
+    device->device_path = read_path(dir, name);
     device->is_multifunction = is_multifunction(dir);
     if (device->type == INV_TYPE_INFINIBAND ||
         device->type == INV_TYPE_NETWORK) {

@@ -9,8 +9,8 @@
 /* Keys that users of other tools select by. They are refused by name, because
  * "unknown key" would not say why. */
 static const char *const hardware_keys[] = {
-    "guid", "pf_guid",     "serial",  "serial_number", "mac",  "lid",
-    "slot", "device_slot", "address", "pci_address",   "path",
+    "guid", "pf_guid", "serial",      "serial_number", "mac",
+    "lid",  "address", "pci_address", "path",
 };
 
 static void request_destroy(void *data)
@@ -39,13 +39,67 @@ static bool check_hardware_keys(const TopoNode *node, TopoErrors *errors)
         if (entry) {
             topo_errors_add(errors, entry->place,
                             "'%s' differs from host to host and changes when a "
-                            "card is replaced; select by device, vendor, "
-                            "fabric and device_instance",
+                            "card is replaced; select by device, "
+                            "device_vendor, fabric and device_instance, or by "
+                            "device_slot",
                             hardware_keys[i]);
             good = false;
         }
     }
     return good;
+}
+
+/* Reads the slot, beside which no other attribute of the device may stand. */
+static void read_slot(TopoRequest *request, const TopoValues *values,
+                      TopoErrors *errors)
+{
+    static const char *const others[] = {"device", "device_vendor", "vendor",
+                                         "fabric", "device_instance"};
+    const char *text = topo_values_text(values, "device_slot");
+
+    request->slot_place = topo_values_get(values, "device_slot")->place;
+    request->has_slot = true;
+    if (!topo_address_parse(text, &request->slot)) {
+        topo_errors_add(errors, request->slot_place,
+                        "'%s' is no PCI address; write one such as "
+                        "0000:ca:00.0",
+                        text);
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(others); i++) {
+        if (topo_values_given(values, others[i])) {
+            topo_errors_add(errors, topo_values_get(values, others[i])->place,
+                            "'%s' and device_slot both select a device; leave "
+                            "one of them out",
+                            others[i]);
+        }
+    }
+}
+
+/* Reads what all hosts of a type share. */
+static void read_device(TopoRequest *request, const TopoValues *values,
+                        TopoErrors *errors)
+{
+    bool is_vendor = topo_values_given(values, "vendor");
+    const char *vendor = is_vendor ? "vendor" : "device_vendor";
+
+    if (!topo_values_given(values, "device")) {
+        topo_errors_add(errors, request->place,
+                        "the request has no `device`; add its name, or "
+                        "device_slot");
+    }
+    if (is_vendor && topo_values_given(values, "device_vendor")) {
+        topo_errors_add(errors, topo_values_get(values, "vendor")->place,
+                        "'vendor' and 'device_vendor' are the same key; leave "
+                        "one of them out");
+    }
+    request->device = g_strdup(topo_values_text(values, "device"));
+    request->device_place = topo_values_get(values, "device")->place;
+    request->vendor = g_strdup(topo_values_text(values, vendor));
+    request->vendor_place = topo_values_get(values, vendor)->place;
+    request->fabric = g_strdup(topo_values_text(values, "fabric"));
+    request->fabric_place = topo_values_get(values, "fabric")->place;
+    request->instance = (unsigned)topo_values_number(values, "device_instance");
+    request->instance_place = topo_values_get(values, "device_instance")->place;
 }
 
 static TopoRequest *request_new(const TopoNode *node, TopoErrors *errors)
@@ -62,14 +116,11 @@ static TopoRequest *request_new(const TopoNode *node, TopoErrors *errors)
         return NULL;
     }
     request->place = node->place;
-    request->device = g_strdup(topo_values_text(values, "device"));
-    request->device_place = topo_values_get(values, "device")->place;
-    request->vendor = g_strdup(topo_values_text(values, "vendor"));
-    request->vendor_place = topo_values_get(values, "vendor")->place;
-    request->fabric = g_strdup(topo_values_text(values, "fabric"));
-    request->fabric_place = topo_values_get(values, "fabric")->place;
-    request->instance = (unsigned)topo_values_number(values, "device_instance");
-    request->instance_place = topo_values_get(values, "device_instance")->place;
+    if (topo_values_given(values, "device_slot")) {
+        read_slot(request, values, errors);
+    } else {
+        read_device(request, values, errors);
+    }
     request->is_virtual = topo_values_number(values, "function_type") != 0;
     has_number = topo_values_given(values, "virtual_function_id");
     request->virtual_place = topo_values_get(values, "function_type")->place;
@@ -151,11 +202,15 @@ static GPtrArray *load_file(const char *path, TopoErrors *errors)
 
 bool topo_request_words_check(const TopoRequestWords *words, GError **error)
 {
-    bool has_parts = words->device || words->vendor || words->fabric ||
-                     words->instance != 0 || words->virtual_function != -1;
+    bool has_parts =
+        words->device || words->vendor || words->fabric || words->instance != 0;
 
-    if (words->file ? has_parts : !words->device) {
-        return topo_refuse_option(error, "give --device, or --request alone");
+    if (words->file
+            ? has_parts || words->slot || words->virtual_function != -1
+            : !words->device == !words->slot || (words->slot && has_parts)) {
+        return topo_refuse_option(error, "give --device, or --slot without "
+                                         "other attributes, or --request "
+                                         "alone");
     }
     if (words->instance < 0 || words->virtual_function < -1) {
         return topo_refuse_option(
@@ -175,6 +230,7 @@ GPtrArray *topo_requests_of_words(const TopoRequestWords *words,
     }
     requests = g_ptr_array_new_with_free_func(request_destroy);
     request = g_new(TopoRequest, 1);
+    g_ptr_array_add(requests, request);
     *request = (TopoRequest){
         .place.file = "--device",
         .device = g_strdup(words->device),
@@ -188,7 +244,15 @@ GPtrArray *topo_requests_of_words(const TopoRequestWords *words,
         .is_virtual = words->virtual_function >= 0,
         .virtual_function = (unsigned)MAX(words->virtual_function, 0),
         .virtual_place.file = "--virtual-function",
+        .has_slot = words->slot,
+        .slot_place.file = "--slot",
     };
-    g_ptr_array_add(requests, request);
+    if (words->slot && !topo_address_parse(words->slot, &request->slot)) {
+        topo_errors_add(errors, request->slot_place,
+                        "'%s' is no PCI address; write one such as "
+                        "0000:ca:00.0",
+                        words->slot);
+        g_clear_pointer(&requests, g_ptr_array_unref);
+    }
     return requests;
 }

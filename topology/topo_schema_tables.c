@@ -404,9 +404,15 @@ SECTION(request_file, "request file",
         "A file of requests for devices, in YAML or JSON.");
 
 static const TopoKey request_keys[] = {
-    NEEDS("device", TEXT, "name of the device, as the inventory has it"),
-    MAY("vendor", TEXT, NULL,
+    MAY("device", TEXT, NULL,
+        "name of the device, as the inventory has it; needed without "
+        "`device_slot`"),
+    MAY("device_slot", TEXT, NULL,
+        "its PCI address, such as `0000:ca:00.0`, in place of device, vendor, "
+        "fabric and device_instance"),
+    MAY("device_vendor", TEXT, NULL,
         "its vendor; needed if two vendors have devices of that name"),
+    MAY("vendor", TEXT, NULL, "the same as device_vendor"),
     MAY("fabric", TEXT, NULL,
         "the network; without it the only one that such devices have"),
     RANGE("device_instance", INT, "0", "0", "65535", 0,
@@ -420,8 +426,8 @@ static const TopoKey request_keys[] = {
         "the partition to attach it to; a selection keeps it"),
 };
 SECTION(request, "request",
-        "A member of `ib_interfaces`. Serial numbers, GUIDs and addresses "
-        "select nothing.");
+        "A member of `ib_interfaces`. Serial numbers, GUIDs and network "
+        "addresses select nothing.");
 
 static const TopoKey function_keys[] = {
     NEEDS("address", TEXT, "its PCI address, such as `0000:ca:00.0`"),

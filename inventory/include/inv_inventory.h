@@ -31,6 +31,11 @@ typedef struct InvDevice {
     char *fabric; /* the network behind the port; NULL: none given */
     char *path;   /* "nic0", or "nic0:1" for port 1 of a card with several */
     TopoPciAddress slot;
+    uint64_t guid;     /* of an InfiniBand port; 0: none, or not known */
+    char *serial;      /* serial number of the card; NULL: not known */
+    char *device_path; /* its folder in /sys, "/devices/..."; NULL: described */
+    unsigned vendor_id; /* both are 0 of a described device */
+    unsigned device_id;
     bool is_multifunction; /* bit 7 of its Header Type */
     char *interface;       /* name by which software finds it */
     int numa_node;         /* -1: not known */
@@ -57,6 +62,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(Inventory, inv_free)
 
 /* Returns the host called @name; NULL if there is none. */
 const InvHost *inv_find_host(const Inventory *inventory, const char *name);
+
+/* Orders devices by type, name, vendor and fabric. Returns 0 if all are equal:
+ * only their slots tell such devices of a host from each other. */
+int inv_device_compare(const InvDevice *a, const InvDevice *b);
 
 /* Returns whether @a and @b are ports of one card: functions of one PCI device.
  * Such ports share the serial number and the settings of the firmware. */

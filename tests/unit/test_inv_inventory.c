@@ -79,7 +79,7 @@ START_TEST(two_fabrics_are_two_capabilities)
     g_autoptr(Inventory) inventory =
         inventory_new(NIC_AT("[IbFabric1, IbFabric2]"));
     g_autofree char *json =
-        inv_capabilities_to_json(inventory->hosts->pdata[0]);
+        inv_capabilities_to_json(inventory->hosts->pdata[0], false);
 
     assert_json(json, "[{\"type\": \"Infiniband\", \"name\": \"" CX6 "\","
                       "  \"vendor\": \"Mellanox Technologies\","
@@ -94,7 +94,7 @@ START_TEST(one_fabric_is_one_capability_of_two)
 {
     g_autoptr(Inventory) inventory = inventory_new(NIC_AT("[IbFabric1]"));
     g_autofree char *json =
-        inv_capabilities_to_json(inventory->hosts->pdata[0]);
+        inv_capabilities_to_json(inventory->hosts->pdata[0], false);
 
     assert_json(json, "[{\"type\": \"Infiniband\", \"name\": \"" CX6 "\","
                       "  \"vendor\": \"Mellanox Technologies\","
@@ -109,14 +109,60 @@ START_TEST(devices_are_ports_with_slot_and_interface)
     g_autofree char *json = inv_devices_to_json(inventory->hosts->pdata[0]);
 
     assert_json(json,
-                "[{\"fabric\": \"IbFabric1\", \"interface\": \"ibp202s0f0\","
+                "[{\"guid\": \"020000000000ca00\", \"card\": \"0000:ca:00\","
+                "  \"fabric\": \"IbFabric1\", \"interface\": \"ibp202s0f0\","
                 "  \"pci_properties\": {\"slot\": \"0000:ca:00.0\","
                 "   \"vendor\": \"Mellanox Technologies\","
                 "   \"device\": \"" CX6 "\"}},"
-                " {\"fabric\": \"IbFabric2\", \"interface\": \"ibp202s0f1\","
+                " {\"guid\": \"020000000000ca01\", \"card\": \"0000:ca:00\","
+                "  \"fabric\": \"IbFabric2\", \"interface\": \"ibp202s0f1\","
                 "  \"pci_properties\": {\"slot\": \"0000:ca:00.1\","
                 "   \"vendor\": \"Mellanox Technologies\","
                 "   \"device\": \"" CX6 "\"}}]");
+}
+END_TEST
+
+/* Two ports of one card, and one of another: by slot they are three
+ * capabilities, and the choices count in the order of the slots. */
+START_TEST(slots_and_choices)
+{
+    g_autoptr(Inventory) inventory = inventory_new(
+        "  - {name: h, cpu: generic-host, devices: [{name: nic0, part: nic, "
+        "at: rp0, address: \"0000:ca:00.0\", fabrics: [IbFabric1]}, "
+        "{name: a0, part: a, at: rp1, address: \"0000:17:00.0\"}]}\n");
+    const InvHost *host = inventory->hosts->pdata[0];
+    g_autofree char *json = inv_capabilities_to_json(host, true);
+    g_autofree char *choices = inv_choices_to_json(host);
+    g_autoptr(GString) text = g_string_new(NULL);
+
+    assert_json(json,
+                "[{\"type\": \"Infiniband\", \"name\": \"Ambiguous Device\","
+                "  \"vendor\": \"VendorA\", \"count\": 1,"
+                "  \"slot\": \"0000:17:00.0\"},"
+                " {\"type\": \"Infiniband\", \"name\": \"" CX6 "\","
+                "  \"vendor\": \"Mellanox Technologies\", \"count\": 1,"
+                "  \"fabric\": \"IbFabric1\", \"slot\": \"0000:ca:00.0\"},"
+                " {\"type\": \"Infiniband\", \"name\": \"" CX6 "\","
+                "  \"vendor\": \"Mellanox Technologies\", \"count\": 1,"
+                "  \"fabric\": \"IbFabric1\", \"slot\": \"0000:ca:00.1\"}]");
+    inv_view_append(text, inventory, INV_VIEW_CHOICES);
+    ck_assert_str_eq(text->str,
+                     "host h\n"
+                     "VendorA Ambiguous Device - Nr 0\n"
+                     "[IbFabric1]: Mellanox Technologies " CX6 " - Nr 0\n"
+                     "[IbFabric1]: Mellanox Technologies " CX6 " - Nr 1\n");
+    assert_json(choices,
+                "[{\"label\": \"VendorA Ambiguous Device - Nr 0\","
+                "  \"device\": \"Ambiguous Device\","
+                "  \"device_vendor\": \"VendorA\", \"device_instance\": 0},"
+                " {\"label\": \"[IbFabric1]: Mellanox Technologies " CX6
+                " - Nr 0\", \"device\": \"" CX6 "\","
+                "  \"device_vendor\": \"Mellanox Technologies\","
+                "  \"fabric\": \"IbFabric1\", \"device_instance\": 0},"
+                " {\"label\": \"[IbFabric1]: Mellanox Technologies " CX6
+                " - Nr 1\", \"device\": \"" CX6 "\","
+                "  \"device_vendor\": \"Mellanox Technologies\","
+                "  \"fabric\": \"IbFabric1\", \"device_instance\": 1}]");
 }
 END_TEST
 
@@ -364,7 +410,7 @@ static void check_random(GRand *random)
     write_host(text, "b", cards, order, slots, n);
     write_host(text, "c", cards, order, moved, n);
     inventory = inventory_new(text->str);
-    types = inv_host_types(inventory);
+    types = inv_host_types(inventory, false);
     ck_assert_uint_eq(types->len, 1);
 
     for (unsigned i = 0; i < n; i++) {
@@ -444,6 +490,7 @@ int main(void)
     tcase_add_test(tcase, two_fabrics_are_two_capabilities);
     tcase_add_test(tcase, one_fabric_is_one_capability_of_two);
     tcase_add_test(tcase, devices_are_ports_with_slot_and_interface);
+    tcase_add_test(tcase, slots_and_choices);
     suite_add_tcase(suite, tcase);
     tcase = tcase_create("select");
     tcase_add_loop_test(tcase,

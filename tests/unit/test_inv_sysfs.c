@@ -181,12 +181,27 @@ static const struct {
 } bad[] = {
     {"{\"ib_interfaces\": [\n {\"guid\": \"1234\"}]}",
      ":2:3: 'guid' differs from host to host and changes when a card is "
-     "replaced; select by device, vendor, fabric and device_instance\n",
+     "replaced; select by device, device_vendor, fabric and device_instance, "
+     "or by device_slot\n",
      2},
     {"{\"ib_interfaces\": [\n {\"device\": \"x\", // here\n"
      "  \"device_slot\": \"0000:ca:00.0\"}]}",
-     ":3:3: 'device_slot' differs from host to host and changes when a card is "
-     "replaced; select by device, vendor, fabric and device_instance\n",
+     ":2:13: 'device' and device_slot both select a device; leave one of them "
+     "out\n",
+     2},
+    {"{\"ib_interfaces\": [\n {\"device_slot\": \"ca\"}]}",
+     ":2:18: 'ca' is no PCI address; write one such as 0000:ca:00.0\n", 2},
+    {"{\"ib_interfaces\": [\n {\"device_slot\": \"0000:ca:00.2\"}]}",
+     ":2:18: h has no device in slot '0000:ca:00.2'; there are 0000:17:00.0, "
+     "0000:65:00.0, 0000:ca:00.0, 0000:ca:00.1, 0001:01:00.0, "
+     "0001:02:00.0\n",
+     1},
+    {"{\"ib_interfaces\": [\n {\"fabric\": \"x\"}]}",
+     ":2:2: the request has no `device`; add its name, or device_slot\n", 2},
+    {"{\"ib_interfaces\": [\n {\"device\": \"x\", \"device_vendor\": \"a\",\n"
+     "  \"vendor\": \"a\"}]}",
+     ":3:13: 'vendor' and 'device_vendor' are the same key; leave one of them "
+     "out\n",
      2},
     {"{\"ib_interfaces\": [\n {\"device\": \"x\",\n"
      "  \"function_type\": \"VirtualFunction\"}]}",

@@ -6,15 +6,20 @@
 
 #include <glib.h>
 
+#include "topo_address.h"
 #include "topo_error.h"
 
 /*
  * A request for a device of a host, by attributes that all hosts of one type
  * share. It names no single piece of hardware, so that it stays valid on every
- * such host, and when a card is replaced.
+ * such host, and when a card is replaced. A request by slot is valid on hosts
+ * that have the same cards in the same slots.
  */
 typedef struct TopoRequest {
     TopoPlace place;
+    bool has_slot; /* by slot: device, vendor and fabric are NULL */
+    TopoPciAddress slot;
+    TopoPlace slot_place;
     char *device;
     TopoPlace device_place;
     char *vendor; /* NULL: any */
@@ -32,7 +37,7 @@ typedef struct TopoRequest {
 /* One request in the words of a command line, or the file of several. */
 typedef struct TopoRequestWords {
     char *file; /* NULL: the request is in the others */
-    char *device, *vendor, *fabric;
+    char *device, *vendor, *fabric, *slot;
     int instance;
     int virtual_function; /* -1: the physical function */
 } TopoRequestWords;
