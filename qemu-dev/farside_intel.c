@@ -45,7 +45,7 @@ typedef struct Intel {
     FarsideBank *bank;
 
     bool is_up;
-    /* What the other side was told last */
+    /* The last that the other side was told */
     bool told_enabled;
     uint64_t told_target[FARSIDE_NTB_WINDOWS];
     uint64_t told_size[FARSIDE_NTB_WINDOWS];
@@ -316,25 +316,34 @@ static bool intel_reaches(FarsideChip *chip)
 #define XLMT(i)                                                                \
     RW(INTEL_XLMT + (i) * INTEL_XSTEP, 8, UINT64_MAX, .kind = WINDOW)
 
-#define REGISTERS_OF_ALL                                                       \
-    XBASE(0), XLMT(0), XBASE(1), XLMT(1),                                      \
-        W1C(INTEL_INT_STATUS, 8, INTEL_INT_ALL, .kind = STATUS),               \
-        RW(INTEL_INT_DISABLE, 8, INTEL_INT_ALL, .kind = DISABLE,               \
-           .reset = INTEL_INT_ALL),                                            \
-        RW(INTEL_SPAD, 4, UINT32_MAX, .count = INTEL_SPADS),                   \
-        {.offset = INTEL_DOORBELL, .size = 4, .count = INTEL_DOORBELLS,        \
-         .access = FARSIDE_REGISTER_WO, .kind = DOORBELL, .mask = 1},          \
-        RW(INTEL_FAR_TARGET, 8, INTEL_PAGE_MASK, .kind = FAR_WINDOW,           \
-           .count = FARSIDE_NTB_WINDOWS),                                      \
-        RW(INTEL_FAR_SIZE, 8, UINT64_MAX, .kind = FAR_WINDOW,                  \
-           .count = FARSIDE_NTB_WINDOWS),                                      \
-        RW(INTEL_FAR_LINK, 4, INTEL_FAR_ENABLED | INTEL_FAR_ASKS,              \
-           .kind = FAR_LINK)
-
 #define VECTORS(at) RW(at, 1, 0x3f, .count = INTEL_VECTORS)
 
-static const FarsideRegister gen3[] = {
-    REGISTERS_OF_ALL,
+static const FarsideRegister of_all[] = {
+    XBASE(0),
+    XLMT(0),
+    XBASE(1),
+    XLMT(1),
+    W1C(INTEL_INT_STATUS, 8, INTEL_INT_ALL, .kind = STATUS),
+    RW(INTEL_INT_DISABLE, 8, INTEL_INT_ALL, .kind = DISABLE,
+       .reset = INTEL_INT_ALL),
+    RW(INTEL_SPAD, 4, UINT32_MAX, .count = INTEL_SPADS),
+    {
+        .offset = INTEL_DOORBELL,
+        .size = 4,
+        .count = INTEL_DOORBELLS,
+        .access = FARSIDE_REGISTER_WO,
+        .kind = DOORBELL,
+        .mask = 1,
+    },
+    RW(INTEL_FAR_TARGET, 8, INTEL_PAGE_MASK, .kind = FAR_WINDOW,
+       .count = FARSIDE_NTB_WINDOWS),
+    RW(INTEL_FAR_SIZE, 8, UINT64_MAX, .kind = FAR_WINDOW,
+       .count = FARSIDE_NTB_WINDOWS),
+    RW(INTEL_FAR_LINK, 4, INTEL_FAR_ENABLED | INTEL_FAR_ASKS, .kind = FAR_LINK),
+    {},
+};
+
+static const FarsideRegister of_gen3[] = {
     VECTORS(INTEL3_INTVEC),
     RW(INTEL_NTBCNTL, 4, INTEL3_CNTL_MASK, .kind = ENABLE,
        .reset = INTEL3_CNTL_RESET),
@@ -344,23 +353,31 @@ static const FarsideRegister gen3[] = {
     RW(INTEL3_EMBAR2XLMT, 8, UINT64_MAX),
     RW(INTEL3_SPCICMD, 2, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER),
     RW(INTEL3_EMBAR0, 8, INTEL_PAGE_MASK, .count = 3),
+    {},
 };
 
-#define REGISTERS_OF_GEN4(ppd0)                                                \
-    REGISTERS_OF_ALL, VECTORS(INTEL4_INTVEC),                                  \
-        RW(INTEL_NTBCNTL, 4, INTEL4_CNTL_MASK),                                \
-        RW(INTEL4_XBASEIDX, 2, 0x3f, .count = FARSIDE_NTB_WINDOWS),            \
-        RW(INTEL4_LTR_SWSEL, 1, 1), RW(INTEL4_LTR_ACTIVE, 4, UINT32_MAX),      \
-        RW(INTEL4_LTR_IDLE, 4, UINT32_MAX),                                    \
-        RW(INTEL4_LINK_CTRL, 2, INTEL4_LINK_CTRL_DISABLE, .kind = ENABLE,      \
-           .reset = INTEL4_LINK_CTRL_DISABLE),                                 \
-        RW(INTEL4_LINK_STATUS, 2, 0),                                          \
-        W1C(INTEL4_SLOTSTS, 2, INTEL4_SLOTSTS_DLLSCS),                         \
-        RW(ppd0, 4, INTEL4_PPD0_MASK, .kind = ENABLE),                         \
-        RW(INTEL4_PPD1, 4, 0, .reset = INTEL4_PPD1_B2B)
-
-static const FarsideRegister gen4[] = {REGISTERS_OF_GEN4(INTEL4_PPD0)};
-static const FarsideRegister gen6[] = {REGISTERS_OF_GEN4(INTEL6_PPD0)};
+static const FarsideRegister of_gen4[] = {
+    VECTORS(INTEL4_INTVEC),
+    RW(INTEL_NTBCNTL, 4, INTEL4_CNTL_MASK),
+    RW(INTEL4_XBASEIDX, 2, 0x3f, .count = FARSIDE_NTB_WINDOWS),
+    RW(INTEL4_LTR_SWSEL, 1, 1),
+    RW(INTEL4_LTR_ACTIVE, 4, UINT32_MAX),
+    RW(INTEL4_LTR_IDLE, 4, UINT32_MAX),
+    RW(INTEL4_LINK_CTRL, 2, INTEL4_LINK_CTRL_DISABLE, .kind = ENABLE,
+       .reset = INTEL4_LINK_CTRL_DISABLE),
+    RW(INTEL4_LINK_STATUS, 2, 0),
+    W1C(INTEL4_SLOTSTS, 2, INTEL4_SLOTSTS_DLLSCS),
+    RW(INTEL4_PPD1, 4, 0, .reset = INTEL4_PPD1_B2B),
+    {},
+};
+static const FarsideRegister ppd0_of_gen4[] = {
+    RW(INTEL4_PPD0, 4, INTEL4_PPD0_MASK, .kind = ENABLE),
+    {},
+};
+static const FarsideRegister ppd0_of_gen6[] = {
+    RW(INTEL6_PPD0, 4, INTEL4_PPD0_MASK, .kind = ENABLE),
+    {},
+};
 
 static const FarsideFarRange gen3_far[] = {
     {INTEL3_PEER_SPAD, 4 * INTEL_SPADS, INTEL_SPAD, false},
@@ -373,17 +390,19 @@ static const FarsideSharedRange shared[] = {
     {INTEL_FAR_TARGET, INTEL_FAR_END - INTEL_FAR_TARGET},
 };
 
-#define LAYOUT(own, others)                                                    \
+#define LAYOUT(others, ...)                                                    \
     {                                                                          \
-        .registers = own, .register_count = ARRAY_SIZE(own), .far = others,    \
+        .registers = {of_all, __VA_ARGS__}, .far = others,                     \
         .far_count = ARRAY_SIZE(others), .shared = shared,                     \
         .shared_count = ARRAY_SIZE(shared), .written = intel_written,          \
         .reaches = intel_reaches,                                              \
     }
 
-static const FarsideBankLayout gen3_layout = LAYOUT(gen3, gen3_far);
-static const FarsideBankLayout gen4_layout = LAYOUT(gen4, gen4_far);
-static const FarsideBankLayout gen6_layout = LAYOUT(gen6, gen4_far);
+static const FarsideBankLayout gen3_layout = LAYOUT(gen3_far, of_gen3);
+static const FarsideBankLayout gen4_layout = LAYOUT(gen4_far, of_gen4,
+                                                    ppd0_of_gen4);
+static const FarsideBankLayout gen6_layout = LAYOUT(gen4_far, of_gen4,
+                                                    ppd0_of_gen6);
 
 static uint64_t intel_read(FarsideChip *chip, unsigned offset, unsigned size)
 {
@@ -524,9 +543,9 @@ static void intel_free(FarsideChip *chip)
 
 #define CLASS                                                                  \
     {                                                                          \
-        .number = FARSIDE_WIRE_CHIP_INTEL, .hosts_max = 2, .describe = intel_describe,         \
-        .new = intel_new, .free = intel_free, .reset = intel_reset,            \
-        .read = intel_read, .write = intel_write,                              \
+        .number = FARSIDE_WIRE_CHIP_INTEL, .hosts_max = 2,                     \
+        .describe = intel_describe, .new = intel_new, .free = intel_free,      \
+        .reset = intel_reset, .read = intel_read, .write = intel_write,        \
         .introduce = intel_introduce, .check_peer = intel_check_peer,          \
         .peer_reset = intel_peer_reset, .link_event = intel_link_event,        \
         .ring = intel_ring, .serve_read = intel_serve_read,                    \
