@@ -28,8 +28,8 @@ void farside_twin_free(FarsideTwin *s); /* nullable */
 /* True while both sides have enabled the link. */
 bool farside_twin_is_up(const FarsideTwin *s);
 /*
- * Takes what the guest has set: the window in BAR @i of the other side, 0 bytes if it
- * is closed, and the enable. The guest goes on when the other side knows.
+ * Takes what the guest has set: the window in BAR @i of the other side, 0 bytes
+ * if it is closed, and the enable. The guest goes on when the other side knows.
  */
 void farside_twin_set_window(FarsideTwin *s, unsigned i, uint64_t target,
                              uint64_t size);
