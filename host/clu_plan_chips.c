@@ -3,18 +3,15 @@
 
 #include <string.h>
 
-#include "clu_plan_links.h"
 #include "clu_plan_options.h"
 #include "clu_property.h"
 
 #define TYPE_PREFIX "farside-"
 
-#define BAR_MIN  (64ULL << 10) /* bytes; the device has the same limits */
-#define BAR_MAX  (256ULL << 30)
-#define BAR4_MIN (64LL << 20) /* smallest default size of BAR 4, in bytes */
+#define BAR_MIN (64ULL << 10) /* bytes; the device has the same limits */
+#define BAR_MAX (256ULL << 30)
 
-/* A window of a chip whose addresses are multiples of the BAR's size. Linux
- * finds no memory that is aligned to much more. */
+/* Linux finds no memory that is aligned to much more. */
 #define ALIGNED_BAR "1M"
 
 static const char *const bars[] = {"bar2-size", "bar4-size"};
@@ -39,33 +36,11 @@ bool clu_plan_is_ntb_type(const char *type)
     return false;
 }
 
-/* One window covers all memory of either host. */
-static char *whole_memory(const TopoLink *link)
+const char *clu_plan_aligned_bar(TopoChip chip)
 {
-    int64_t need = MAX(clu_plan_memory_end(link->end[0]->host),
-                       clu_plan_memory_end(link->end[1]->host));
-    int64_t size = BAR4_MIN;
-
-    while (size < need) {
-        size *= 2;
-    }
-    return g_strdup_printf("%" G_GINT64_FORMAT "M", size >> 20);
-}
-
-static bool aligns_to_bars(TopoChip chip)
-{
-    return chip == TOPO_CHIP_INTEL_GEN3 || chip == TOPO_CHIP_INTEL_GEN4;
-}
-
-char *clu_plan_default_bar(const TopoLink *link, const char *name)
-{
-    if (strcmp(name, bars[0]) != 0 && strcmp(name, bars[1]) != 0) {
-        return NULL;
-    }
-    if (aligns_to_bars(link->chip)) {
-        return g_strdup(ALIGNED_BAR);
-    }
-    return strcmp(name, bars[1]) == 0 ? whole_memory(link) : NULL;
+    return chip == TOPO_CHIP_INTEL_GEN3 || chip == TOPO_CHIP_INTEL_GEN4
+               ? ALIGNED_BAR
+               : NULL;
 }
 
 static void check_end(const TopoLink *link, const TopoVmDevice *vm,

@@ -4,16 +4,16 @@
 
 #include "clu_plan_types.h"
 
-/* What the chip of a link means for the machines at its ends. */
+/* The chip of a link, and the devices of the machines at its ends. */
 
 /* The type of QEMU device that is this chip, to be freed. */
 char *clu_plan_ntb_type(TopoChip chip);
 /* True if it is the type of some chip. */
 bool clu_plan_is_ntb_type(const char *type);
 
-/* Text for the size of a window's BAR, "bar2-size" or "bar4-size", that no
- * option gives; to be freed. NULL: that of the device. */
-char *clu_plan_default_bar(const TopoLink *link, const char *name);
+/* The size of the window BARs, as text, of a chip whose windows lead only to
+ * multiples of it. NULL: the chip has no such rule. */
+const char *clu_plan_aligned_bar(TopoChip chip);
 
 /* Adds an entry to @errors for each option of the ends of @link that its chip
  * does not have, or with which it could not exist. */

@@ -8,6 +8,8 @@
 #include "clu_plan_options.h"
 #include "clu_property.h"
 
+#define BAR4_MIN (64LL << 20) /* smallest default size of BAR 4, in bytes */
+
 /* Properties that must be the same at both ends of a link; ended by NULL. */
 static const char *const geometry[] = {"generation", "lut-entries", "bar2-size",
                                        "bar4-size", NULL};
@@ -20,6 +22,28 @@ int64_t clu_plan_memory_end(const TopoHost *host)
         return bytes;
     }
     return bytes - 0x80000000LL + (4LL << 30);
+}
+
+/* Text for a property that no option gives, to be freed; NULL: that of the
+ * device. By default, BAR 4 covers all memory of either host. */
+static char *default_of(const TopoLink *link, const char *name)
+{
+    bool is_bar4 = strcmp(name, "bar4-size") == 0;
+    const char *aligned = clu_plan_aligned_bar(link->chip);
+    int64_t need, size = BAR4_MIN;
+
+    if (aligned && (is_bar4 || strcmp(name, "bar2-size") == 0)) {
+        return g_strdup(aligned);
+    }
+    if (!is_bar4) {
+        return NULL;
+    }
+    need = MAX(clu_plan_memory_end(link->end[0]->host),
+               clu_plan_memory_end(link->end[1]->host));
+    while (size < need) {
+        size *= 2;
+    }
+    return g_strdup_printf("%" G_GINT64_FORMAT "M", size >> 20);
 }
 
 /* Appends the geometry of @end. If only one end gives a value, both use it. */
@@ -45,7 +69,7 @@ static void append_geometry(TopoErrors *errors, const TopoLink *link,
         } else if (a || b) {
             clu_property_append(own, name, a ? a : b);
         } else {
-            g_autofree char *size = clu_plan_default_bar(link, name);
+            g_autofree char *size = default_of(link, name);
 
             if (size) {
                 clu_property_append(own, name, size);

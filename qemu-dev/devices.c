@@ -7,6 +7,7 @@
 #include "devices.h"
 #include "farside_gpu.h"
 #include "farside_amd.h"
+#include "farside_epf.h"
 #include "farside_intel.h"
 #include "farside_switchtec.h"
 
@@ -15,5 +16,6 @@ void farside_devices_register(void)
     farside_switchtec_register_types();
     farside_amd_register_types();
     farside_intel_register_types();
+    farside_epf_register_types();
     farside_gpu_register_types();
 }

@@ -185,28 +185,42 @@ static void amd_written(FarsideChip *chip, const FarsideRegister *r,
         .offset = at, .size = bytes, .access = FARSIDE_REGISTER_W1C,           \
         .kind = what, .mask = bits,                                            \
     }
-#define SPADS(side) (AMD_SPAD + 4 * AMD_SPADS * (side))
+#define SPADS(side)                                                            \
+    {                                                                          \
+        .offset = AMD_SPAD + 4 * AMD_SPADS * (side), .size = 4,                \
+        .count = AMD_SPADS, .mask = UINT32_MAX,                                \
+    }
 
-/* The registers of the primary side, 0, or the secondary, 1 */
-#define REGISTERS(side)                                                        \
-    RW(AMD_CNTL, 4, PLAIN, AMD_CNTL_MASK, 0),                                  \
-        {.offset = SPADS(side), .size = 4, .count = AMD_SPADS,                 \
-         .mask = UINT32_MAX},                                                  \
-        RW(AMD_SIDEINFO, 4, PLAIN, AMD_SIDE_READY, side),                      \
-        RW(AMD_BAR23LMT, 8, WINDOW, UINT64_MAX, 0),                            \
-        RW(AMD_BAR45LMT, 8, WINDOW, UINT64_MAX, 0),                            \
-        RW(AMD_BAR23XLAT, 8, WINDOW, AMD_XLAT_MASK, 0),                        \
-        RW(AMD_BAR45XLAT, 8, WINDOW, AMD_XLAT_MASK, 0),                        \
-        {.offset = AMD_DBREQ, .size = 2, .access = FARSIDE_REGISTER_WO,        \
-         .kind = DBREQ, .mask = UINT16_MAX},                                   \
-        RW(AMD_DBMASK, 2, DBMASK, UINT16_MAX, UINT16_MAX),                     \
-        W1C(AMD_DBSTAT, 2, PLAIN, UINT16_MAX),                                 \
-        RW(AMD_INTMASK, 4, INTMASK, AMD_EVENTS, AMD_EVENTS),                   \
-        W1C(AMD_INTSTAT, 4, INTSTAT, AMD_EVENTS),                              \
-        RW(AMD_SMUACK, 4, PLAIN, UINT32_MAX, 0)
-
-static const FarsideRegister primary[] = {REGISTERS(0)};
-static const FarsideRegister secondary[] = {REGISTERS(1)};
+static const FarsideRegister of_both[] = {
+    RW(AMD_CNTL, 4, PLAIN, AMD_CNTL_MASK, 0),
+    RW(AMD_BAR23LMT, 8, WINDOW, UINT64_MAX, 0),
+    RW(AMD_BAR45LMT, 8, WINDOW, UINT64_MAX, 0),
+    RW(AMD_BAR23XLAT, 8, WINDOW, AMD_XLAT_MASK, 0),
+    RW(AMD_BAR45XLAT, 8, WINDOW, AMD_XLAT_MASK, 0),
+    {
+        .offset = AMD_DBREQ,
+        .size = 2,
+        .access = FARSIDE_REGISTER_WO,
+        .kind = DBREQ,
+        .mask = UINT16_MAX,
+    },
+    RW(AMD_DBMASK, 2, DBMASK, UINT16_MAX, UINT16_MAX),
+    W1C(AMD_DBSTAT, 2, PLAIN, UINT16_MAX),
+    RW(AMD_INTMASK, 4, INTMASK, AMD_EVENTS, AMD_EVENTS),
+    W1C(AMD_INTSTAT, 4, INTSTAT, AMD_EVENTS),
+    RW(AMD_SMUACK, 4, PLAIN, UINT32_MAX, 0),
+    {},
+};
+static const FarsideRegister of_primary[] = {
+    SPADS(0),
+    RW(AMD_SIDEINFO, 4, PLAIN, AMD_SIDE_READY, 0),
+    {},
+};
+static const FarsideRegister of_secondary[] = {
+    SPADS(1),
+    RW(AMD_SIDEINFO, 4, PLAIN, AMD_SIDE_READY, AMD_SIDE_SECONDARY),
+    {},
+};
 
 /* The peer's block follows the own one. */
 #define FAR(begin, end, may_close)                                             \
@@ -214,30 +228,38 @@ static const FarsideRegister secondary[] = {REGISTERS(1)};
         .offset = AMD_BLOCK_SIZE + (begin), .size = (end) - (begin),           \
         .far = begin, .closes = may_close,                                     \
     }
-#define FAR_RANGES(side)                                                       \
-    {.offset = SPADS(1 - (side)), .size = 4 * AMD_SPADS,                       \
-     .far = SPADS(1 - (side))},                                                \
-        FAR(AMD_BLOCK, AMD_BAR23LMT, false),                                   \
-        FAR(AMD_BAR23LMT, AMD_BAR45XLAT + 8, true),                            \
-        FAR(AMD_BAR45XLAT + 8, AMD_BLOCK + AMD_BLOCK_SIZE, false)
-
-static const FarsideFarRange far_of_primary[] = {FAR_RANGES(0)};
-static const FarsideFarRange far_of_secondary[] = {FAR_RANGES(1)};
-
-#define SHARED(side)                                                           \
-    {SPADS(side), 4 * AMD_SPADS},                                              \
+#define FAR_SPADS(side)                                                        \
     {                                                                          \
-        AMD_BLOCK, AMD_BLOCK_SIZE                                              \
+        .offset = AMD_SPAD + 4 * AMD_SPADS * (side), .size = 4 * AMD_SPADS,    \
+        .far = AMD_SPAD + 4 * AMD_SPADS * (side),                              \
     }
 
-static const FarsideSharedRange shared_by_primary[] = {SHARED(0)};
-static const FarsideSharedRange shared_by_secondary[] = {SHARED(1)};
+static const FarsideFarRange far_of_primary[] = {
+    FAR_SPADS(1),
+    FAR(AMD_BLOCK, AMD_BAR23LMT, false),
+    FAR(AMD_BAR23LMT, AMD_BAR45XLAT + 8, true),
+    FAR(AMD_BAR45XLAT + 8, AMD_BLOCK + AMD_BLOCK_SIZE, false),
+};
+static const FarsideFarRange far_of_secondary[] = {
+    FAR_SPADS(0),
+    FAR(AMD_BLOCK, AMD_BAR23LMT, false),
+    FAR(AMD_BAR23LMT, AMD_BAR45XLAT + 8, true),
+    FAR(AMD_BAR45XLAT + 8, AMD_BLOCK + AMD_BLOCK_SIZE, false),
+};
+
+static const FarsideSharedRange shared_by_primary[] = {
+    {AMD_SPAD, 4 * AMD_SPADS},
+    {AMD_BLOCK, AMD_BLOCK_SIZE},
+};
+static const FarsideSharedRange shared_by_secondary[] = {
+    {AMD_SPAD + 4 * AMD_SPADS, 4 * AMD_SPADS},
+    {AMD_BLOCK, AMD_BLOCK_SIZE},
+};
 
 #define LAYOUT(side)                                                           \
     {                                                                          \
-        .registers = side, .register_count = ARRAY_SIZE(side),                 \
-        .far = far_of_##side, .far_count = ARRAY_SIZE(far_of_##side),          \
-        .shared = shared_by_##side,                                            \
+        .registers = {of_both, of_##side}, .far = far_of_##side,               \
+        .far_count = ARRAY_SIZE(far_of_##side), .shared = shared_by_##side,    \
         .shared_count = ARRAY_SIZE(shared_by_##side), .written = amd_written,  \
     }
 

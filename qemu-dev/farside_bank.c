@@ -8,6 +8,7 @@ struct FarsideBank {
     const FarsideBankLayout *layout;
     FarsideChip *chip;
     FarsideRegisters *registers;
+    GPtrArray *table; /* of const FarsideRegister */
     uint64_t *values; /* of all registers, in the order of the table */
 };
 
@@ -31,8 +32,8 @@ static bool find(const FarsideBank *s, uint64_t offset, Found *ret)
     const FarsideRegister *r;
     unsigned i;
 
-    for (i = 0; i < s->layout->register_count; i++) {
-        r = &s->layout->registers[i];
+    for (i = 0; i < s->table->len; i++) {
+        r = g_ptr_array_index(s->table, i);
         if (offset >= r->offset &&
             offset - r->offset < r->size * count_of(r)) {
             ret->r = r;
@@ -151,10 +152,9 @@ static unsigned part_of(unsigned offset, unsigned size)
 static uint64_t far_read(FarsideBank *s, const FarsideFarRange *range,
                          unsigned offset, unsigned size)
 {
-    return reaches(s) ? farside_registers_ask(
-                            s->registers, 0, offset - range->offset + range->far,
-                            size)
-                      : 0;
+    unsigned far = offset - range->offset + range->far;
+
+    return reaches(s) ? farside_registers_ask(s->registers, 0, far, size) : 0;
 }
 
 static void far_write(FarsideBank *s, const FarsideFarRange *range,
@@ -252,8 +252,8 @@ void farside_bank_reset(FarsideBank *s)
     const FarsideRegister *r;
     unsigned i, j;
 
-    for (i = 0; i < s->layout->register_count; i++) {
-        r = &s->layout->registers[i];
+    for (i = 0; i < s->table->len; i++) {
+        r = g_ptr_array_index(s->table, i);
         for (j = 0; j < count_of(r); j++) {
             *value++ = r->reset;
         }
@@ -264,13 +264,18 @@ FarsideBank *farside_bank_new(const FarsideBankLayout *layout,
                               FarsideChip *chip, FarsideRegisters *registers)
 {
     FarsideBank *s = g_new0(FarsideBank, 1);
+    const FarsideRegister *r;
     unsigned i, count = 0;
 
     s->layout = layout;
     s->chip = chip;
     s->registers = registers;
-    for (i = 0; i < layout->register_count; i++) {
-        count += count_of(&layout->registers[i]);
+    s->table = g_ptr_array_new();
+    for (i = 0; i < FARSIDE_BANK_SETS; i++) {
+        for (r = layout->registers[i]; r && r->size; r++) {
+            g_ptr_array_add(s->table, (void *)r);
+            count += count_of(r);
+        }
     }
     s->values = g_new0(uint64_t, count);
     farside_bank_reset(s);
@@ -280,6 +285,7 @@ FarsideBank *farside_bank_new(const FarsideBankLayout *layout,
 void farside_bank_free(FarsideBank *s)
 {
     if (s) {
+        g_ptr_array_free(s->table, true);
         g_free(s->values);
     }
     g_free(s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The registers of a chip of two hosts whose BAR 0 is a table of registers: those of this
+ * The registers of a chip of two hosts whose BAR 0 is a table: those of this
  * host, with their values, and the ranges in which the other side's appear.
  *
  * An access may have any size and alignment. It takes effect in parts, of which
@@ -43,9 +43,11 @@ typedef struct FarsideSharedRange {
     uint32_t size;
 } FarsideSharedRange;
 
+#define FARSIDE_BANK_SETS 3
+
 typedef struct FarsideBankLayout {
-    const FarsideRegister *registers;
-    unsigned register_count;
+    /* Arrays, each of which ends with a size of 0; NULL: no more */
+    const FarsideRegister *registers[FARSIDE_BANK_SETS];
     const FarsideFarRange *far;
     unsigned far_count;
     const FarsideSharedRange *shared;

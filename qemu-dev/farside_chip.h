@@ -43,7 +43,8 @@ typedef struct FarsideChipClass {
     /* This host's part of the chip was reset. */
     void (*reset)(FarsideChip *chip);
     /*
-     * An access to BAR 0, within its size, of 1 to 8 bytes. No read has an
+     * An access to BAR 0, within its size, of 1 to 8 bytes. Registers of BAR 2
+     * follow at the end of BAR 0. No read has an
      * effect on a register of this host.
      */
     uint64_t (*read)(FarsideChip *chip, unsigned offset, unsigned size);

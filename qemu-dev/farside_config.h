@@ -27,9 +27,12 @@
 typedef struct FarsideShape {
     uint16_t vendor_id;
     uint16_t device_id;
+    uint16_t class_id; /* 0: another bridge */
     uint8_t revision;
     uint8_t express; /* offset of the PCI Express capability; 0: QEMU's */
     uint32_t registers_size; /* bytes of BAR 0 */
+    /* Bytes of BAR 2, if it has registers, too; 0: it is a window. */
+    uint32_t doorbells_size;
     uint32_t msix_table;     /* offsets in BAR 0 */
     uint32_t msix_pba;
     uint8_t vectors;

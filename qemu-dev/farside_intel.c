@@ -2,10 +2,7 @@
 /*
  * All registers of BAR 0 belong to their own side, but for the other side's
  * scratchpads. A side says with its own XBASE and XLMT where the windows in the
- * other side's BARs lead. The other side translates, so it has copies of these
- * in registers behind BAR 0, and of the enable of the link, which is up while
- * both sides are enabled. Each side writes the copies at the other one when its
- * own registers change, and when the other one comes or was reset.
+ * other side's BARs lead (farside_twin.h).
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
@@ -14,6 +11,7 @@
 #include "farside_bank.h"
 #include "farside_intel.h"
 #include "farside_ntb.h"
+#include "farside_twin.h"
 #include "intel_regs.h"
 
 typedef struct Model {
@@ -39,16 +37,9 @@ typedef struct Intel {
     const FarsideConfig *config;
     PCIDevice *pci;
     FarsidePeer *peer;
-    FarsideWindows *windows;
-    FarsideRegisters *registers;
     FarsideInterrupts *interrupts;
     FarsideBank *bank;
-
-    bool is_up;
-    /* What the other side was told last */
-    bool told_enabled;
-    uint64_t told_target[FARSIDE_NTB_WINDOWS];
-    uint64_t told_size[FARSIDE_NTB_WINDOWS];
+    FarsideTwin *twin;
 } Intel;
 
 static Intel *of(FarsideChip *chip)
@@ -87,7 +78,7 @@ static void intel_ring(FarsideChip *chip, unsigned peer, uint64_t bits)
 {
     Intel *s = of(chip);
 
-    if (s->is_up) {
+    if (farside_twin_is_up(s->twin)) {
         add_status(s, bits & UINT32_MAX);
     }
 }
@@ -96,33 +87,12 @@ static void ring_peer(Intel *s, unsigned doorbell)
 {
     struct farside_wire_doorbell bell = {.bits = 1ull << doorbell};
 
-    if (s->is_up) {
+    if (farside_twin_is_up(s->twin)) {
         farside_peer_send(s->peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
     }
 }
 
-/* Windows of this side's BARs, as the other side has opened them */
-
-static void set_windows(Intel *s)
-{
-    FarsideWindow list[FARSIDE_NTB_WINDOWS];
-    unsigned i, count = 0;
-    uint64_t size, target;
-
-    for (i = 0; s->is_up && i < FARSIDE_NTB_WINDOWS; i++) {
-        size = MIN(get(s, INTEL_FAR_SIZE + 8 * i), s->config->bar_size[i]);
-        target = get(s, INTEL_FAR_TARGET + 8 * i);
-        if (size && target + (size - 1) >= target) {
-            list[count++] = (FarsideWindow) {
-                .window = i,
-                .size = size,
-                .target = target,
-            };
-        }
-    }
-    farside_windows_set(s->windows, list, count, NULL, 0);
-    farside_windows_tell(s->windows);
-}
+/* Windows of the other side's BARs */
 
 /*
  * The bytes of the other side's BAR that this side has opened. The limit is an
@@ -148,15 +118,7 @@ static void window_written(Intel *s, unsigned i)
         target &= ~(s->config->bar_size[i] - 1);
         set(s, xbase, target);
     }
-    if (target != s->told_target[i]) {
-        s->told_target[i] = target;
-        farside_registers_put(s->registers, 0, INTEL_FAR_TARGET + 8 * i, target,
-                              8);
-    }
-    if (size != s->told_size[i]) {
-        s->told_size[i] = size;
-        farside_registers_put(s->registers, 0, INTEL_FAR_SIZE + 8 * i, size, 8);
-    }
+    farside_twin_set_window(s->twin, i, target, size);
 }
 
 /* The link */
@@ -171,9 +133,9 @@ static bool is_enabled(const Intel *s)
 
 static void show_link(Intel *s)
 {
-    uint16_t status = s->is_up ? INTEL_LINK_ACTIVE | INTEL_LINK_X16 |
-                                     s->model->speed
-                               : 0;
+    uint16_t status = farside_twin_is_up(s->twin)
+                          ? INTEL_LINK_ACTIVE | INTEL_LINK_X16 | s->model->speed
+                          : 0;
 
     if (s->model->ppd0) {
         set(s, INTEL4_LINK_STATUS, status);
@@ -183,66 +145,20 @@ static void show_link(Intel *s)
 }
 
 /* The driver reads the status at the interrupt, so the status changes first. */
-static void update_link(Intel *s)
+static void link_changed(FarsideChip *chip)
 {
-    bool is_up = farside_peer_link_is_up(s->peer) && is_enabled(s) &&
-                 (get(s, INTEL_FAR_LINK) & INTEL_FAR_ENABLED);
+    Intel *s = of(chip);
 
-    if (is_up == s->is_up) {
-        return;
-    }
-    s->is_up = is_up;
     show_link(s);
-    set_windows(s);
     if (s->model->ppd0) {
         set(s, INTEL4_SLOTSTS, INTEL4_SLOTSTS_DLLSCS);
     }
     add_status(s, INTEL_INT_LINK);
 }
 
-/* The other side closes its windows before this side's guest goes on. */
-static void enable_written(Intel *s)
-{
-    bool enabled = is_enabled(s);
-
-    update_link(s);
-    if (enabled != s->told_enabled) {
-        s->told_enabled = enabled;
-        farside_registers_put(s->registers, 0, INTEL_FAR_LINK, enabled, 4);
-    }
-}
-
-/*
- * Tells the other side all that it copies. The answer to a question comes in
- * any case, even if the other side saw the link up earlier than this side, and
- * what it said then was lost.
- */
-static void tell_all(Intel *s, bool asks)
-{
-    unsigned i;
-
-    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        farside_registers_tell(s->registers, 0, INTEL_FAR_TARGET + 8 * i,
-                               s->told_target[i], 8);
-        farside_registers_tell(s->registers, 0, INTEL_FAR_SIZE + 8 * i,
-                               s->told_size[i], 8);
-    }
-    farside_registers_tell(s->registers, 0, INTEL_FAR_LINK,
-                           (s->told_enabled ? INTEL_FAR_ENABLED : 0) |
-                               (asks ? INTEL_FAR_ASKS : 0),
-                           4);
-}
-
 static void intel_link_event(FarsideChip *chip, unsigned peer)
 {
-    Intel *s = of(chip);
-
-    if (farside_peer_link_is_up(s->peer)) {
-        tell_all(s, true);
-    } else {
-        set(s, INTEL_FAR_LINK, 0);
-    }
-    update_link(s);
+    farside_twin_link_event(of(chip)->twin);
 }
 
 /* Registers */
@@ -254,8 +170,6 @@ typedef enum {
     DISABLE,
     DOORBELL,
     ENABLE,
-    FAR_WINDOW,
-    FAR_LINK,
 } Kind;
 
 static void intel_written(FarsideChip *chip, const FarsideRegister *r,
@@ -281,25 +195,14 @@ static void intel_written(FarsideChip *chip, const FarsideRegister *r,
         }
         break;
     case ENABLE:
-        enable_written(s);
-        break;
-    case FAR_WINDOW:
-        if (get(s, r->offset + index * r->size) != old) {
-            set_windows(s);
-        }
-        break;
-    case FAR_LINK:
-        update_link(s);
-        if (bits & INTEL_FAR_ASKS) {
-            tell_all(s, false);
-        }
+        farside_twin_set_enabled(s->twin, is_enabled(s));
         break;
     }
 }
 
 static bool intel_reaches(FarsideChip *chip)
 {
-    return of(chip)->is_up;
+    return farside_twin_is_up(of(chip)->twin);
 }
 
 #define RW(at, bytes, bits, ...)                                               \
@@ -316,25 +219,29 @@ static bool intel_reaches(FarsideChip *chip)
 #define XLMT(i)                                                                \
     RW(INTEL_XLMT + (i) * INTEL_XSTEP, 8, UINT64_MAX, .kind = WINDOW)
 
-#define REGISTERS_OF_ALL                                                       \
-    XBASE(0), XLMT(0), XBASE(1), XLMT(1),                                      \
-        W1C(INTEL_INT_STATUS, 8, INTEL_INT_ALL, .kind = STATUS),               \
-        RW(INTEL_INT_DISABLE, 8, INTEL_INT_ALL, .kind = DISABLE,               \
-           .reset = INTEL_INT_ALL),                                            \
-        RW(INTEL_SPAD, 4, UINT32_MAX, .count = INTEL_SPADS),                   \
-        {.offset = INTEL_DOORBELL, .size = 4, .count = INTEL_DOORBELLS,        \
-         .access = FARSIDE_REGISTER_WO, .kind = DOORBELL, .mask = 1},          \
-        RW(INTEL_FAR_TARGET, 8, INTEL_PAGE_MASK, .kind = FAR_WINDOW,           \
-           .count = FARSIDE_NTB_WINDOWS),                                      \
-        RW(INTEL_FAR_SIZE, 8, UINT64_MAX, .kind = FAR_WINDOW,                  \
-           .count = FARSIDE_NTB_WINDOWS),                                      \
-        RW(INTEL_FAR_LINK, 4, INTEL_FAR_ENABLED | INTEL_FAR_ASKS,              \
-           .kind = FAR_LINK)
-
 #define VECTORS(at) RW(at, 1, 0x3f, .count = INTEL_VECTORS)
 
-static const FarsideRegister gen3[] = {
-    REGISTERS_OF_ALL,
+static const FarsideRegister of_all[] = {
+    XBASE(0),
+    XLMT(0),
+    XBASE(1),
+    XLMT(1),
+    W1C(INTEL_INT_STATUS, 8, INTEL_INT_ALL, .kind = STATUS),
+    RW(INTEL_INT_DISABLE, 8, INTEL_INT_ALL, .kind = DISABLE,
+       .reset = INTEL_INT_ALL),
+    RW(INTEL_SPAD, 4, UINT32_MAX, .count = INTEL_SPADS),
+    {
+        .offset = INTEL_DOORBELL,
+        .size = 4,
+        .count = INTEL_DOORBELLS,
+        .access = FARSIDE_REGISTER_WO,
+        .kind = DOORBELL,
+        .mask = 1,
+    },
+    {},
+};
+
+static const FarsideRegister of_gen3[] = {
     VECTORS(INTEL3_INTVEC),
     RW(INTEL_NTBCNTL, 4, INTEL3_CNTL_MASK, .kind = ENABLE,
        .reset = INTEL3_CNTL_RESET),
@@ -344,23 +251,31 @@ static const FarsideRegister gen3[] = {
     RW(INTEL3_EMBAR2XLMT, 8, UINT64_MAX),
     RW(INTEL3_SPCICMD, 2, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER),
     RW(INTEL3_EMBAR0, 8, INTEL_PAGE_MASK, .count = 3),
+    {},
 };
 
-#define REGISTERS_OF_GEN4(ppd0)                                                \
-    REGISTERS_OF_ALL, VECTORS(INTEL4_INTVEC),                                  \
-        RW(INTEL_NTBCNTL, 4, INTEL4_CNTL_MASK),                                \
-        RW(INTEL4_XBASEIDX, 2, 0x3f, .count = FARSIDE_NTB_WINDOWS),            \
-        RW(INTEL4_LTR_SWSEL, 1, 1), RW(INTEL4_LTR_ACTIVE, 4, UINT32_MAX),      \
-        RW(INTEL4_LTR_IDLE, 4, UINT32_MAX),                                    \
-        RW(INTEL4_LINK_CTRL, 2, INTEL4_LINK_CTRL_DISABLE, .kind = ENABLE,      \
-           .reset = INTEL4_LINK_CTRL_DISABLE),                                 \
-        RW(INTEL4_LINK_STATUS, 2, 0),                                          \
-        W1C(INTEL4_SLOTSTS, 2, INTEL4_SLOTSTS_DLLSCS),                         \
-        RW(ppd0, 4, INTEL4_PPD0_MASK, .kind = ENABLE),                         \
-        RW(INTEL4_PPD1, 4, 0, .reset = INTEL4_PPD1_B2B)
-
-static const FarsideRegister gen4[] = {REGISTERS_OF_GEN4(INTEL4_PPD0)};
-static const FarsideRegister gen6[] = {REGISTERS_OF_GEN4(INTEL6_PPD0)};
+static const FarsideRegister of_gen4[] = {
+    VECTORS(INTEL4_INTVEC),
+    RW(INTEL_NTBCNTL, 4, INTEL4_CNTL_MASK),
+    RW(INTEL4_XBASEIDX, 2, 0x3f, .count = FARSIDE_NTB_WINDOWS),
+    RW(INTEL4_LTR_SWSEL, 1, 1),
+    RW(INTEL4_LTR_ACTIVE, 4, UINT32_MAX),
+    RW(INTEL4_LTR_IDLE, 4, UINT32_MAX),
+    RW(INTEL4_LINK_CTRL, 2, INTEL4_LINK_CTRL_DISABLE, .kind = ENABLE,
+       .reset = INTEL4_LINK_CTRL_DISABLE),
+    RW(INTEL4_LINK_STATUS, 2, 0),
+    W1C(INTEL4_SLOTSTS, 2, INTEL4_SLOTSTS_DLLSCS),
+    RW(INTEL4_PPD1, 4, 0, .reset = INTEL4_PPD1_B2B),
+    {},
+};
+static const FarsideRegister ppd0_of_gen4[] = {
+    RW(INTEL4_PPD0, 4, INTEL4_PPD0_MASK, .kind = ENABLE),
+    {},
+};
+static const FarsideRegister ppd0_of_gen6[] = {
+    RW(INTEL6_PPD0, 4, INTEL4_PPD0_MASK, .kind = ENABLE),
+    {},
+};
 
 static const FarsideFarRange gen3_far[] = {
     {INTEL3_PEER_SPAD, 4 * INTEL_SPADS, INTEL_SPAD, false},
@@ -370,20 +285,21 @@ static const FarsideFarRange gen4_far[] = {
 };
 static const FarsideSharedRange shared[] = {
     {INTEL_SPAD, 4 * INTEL_SPADS},
-    {INTEL_FAR_TARGET, INTEL_FAR_END - INTEL_FAR_TARGET},
 };
 
-#define LAYOUT(own, others)                                                    \
+#define LAYOUT(others, ...)                                                    \
     {                                                                          \
-        .registers = own, .register_count = ARRAY_SIZE(own), .far = others,    \
+        .registers = {of_all, __VA_ARGS__}, .far = others,                     \
         .far_count = ARRAY_SIZE(others), .shared = shared,                     \
         .shared_count = ARRAY_SIZE(shared), .written = intel_written,          \
         .reaches = intel_reaches,                                              \
     }
 
-static const FarsideBankLayout gen3_layout = LAYOUT(gen3, gen3_far);
-static const FarsideBankLayout gen4_layout = LAYOUT(gen4, gen4_far);
-static const FarsideBankLayout gen6_layout = LAYOUT(gen6, gen4_far);
+static const FarsideBankLayout gen3_layout = LAYOUT(gen3_far, of_gen3);
+static const FarsideBankLayout gen4_layout = LAYOUT(gen4_far, of_gen4,
+                                                    ppd0_of_gen4);
+static const FarsideBankLayout gen6_layout = LAYOUT(gen4_far, of_gen4,
+                                                    ppd0_of_gen6);
 
 static uint64_t intel_read(FarsideChip *chip, unsigned offset, unsigned size)
 {
@@ -398,18 +314,13 @@ static void intel_write(FarsideChip *chip, unsigned offset, uint64_t value,
 
 /* The peer */
 
-/* True for the scratchpads of a link that is down: no request crosses it. */
-static bool is_cut_off(const Intel *s, uint64_t offset)
-{
-    return !s->is_up && offset < INTEL_BAR_SIZE;
-}
-
+/* Scratchpads, but not of a link that is down: no request crosses it. */
 static bool intel_serve_read(FarsideChip *chip, unsigned peer, uint64_t offset,
                              unsigned size, uint64_t *ret_value)
 {
     Intel *s = of(chip);
 
-    return !is_cut_off(s, offset) &&
+    return farside_twin_is_up(s->twin) &&
            farside_bank_serve_read(s->bank, offset, size, ret_value);
 }
 
@@ -418,8 +329,9 @@ static bool intel_serve_write(FarsideChip *chip, unsigned peer, uint64_t offset,
 {
     Intel *s = of(chip);
 
-    return !is_cut_off(s, offset) &&
-           farside_bank_serve_write(s->bank, offset, value, size);
+    return farside_twin_serve_write(s->twin, offset, value, size) ||
+           (farside_twin_is_up(s->twin) &&
+            farside_bank_serve_write(s->bank, offset, value, size));
 }
 
 static void intel_introduce(FarsideChip *chip, struct farside_wire_hello *hello)
@@ -435,18 +347,9 @@ static const char *intel_check_peer(FarsideChip *chip, unsigned peer,
                : "the NTBs at both ends are of different generations";
 }
 
-/* Its windows and its enable are those of a reset; it tells if they are not. */
 static void intel_peer_reset(FarsideChip *chip, unsigned peer)
 {
-    Intel *s = of(chip);
-    unsigned i;
-
-    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        set(s, INTEL_FAR_TARGET + 8 * i, 0);
-        set(s, INTEL_FAR_SIZE + 8 * i, 0);
-    }
-    set(s, INTEL_FAR_LINK, 0);
-    set_windows(s);
+    farside_twin_peer_reset(of(chip)->twin);
 }
 
 /* Life */
@@ -469,12 +372,8 @@ static void intel_reset(FarsideChip *chip)
         s->pci->config[INTEL3_CFG_PPD] =
             is_dsd ? INTEL3_PPD_DSD : INTEL3_PPD_USD;
     }
-    memset(s->told_target, 0, sizeof(s->told_target));
-    memset(s->told_size, 0, sizeof(s->told_size));
-    s->told_enabled = false;
-    s->is_up = false;
+    farside_twin_reset(s->twin);
     show_link(s);
-    set_windows(s);
 }
 
 static const Model *model_of(PCIDevice *pci)
@@ -508,25 +407,25 @@ static FarsideChip *intel_new(const FarsideConfig *config, PCIDevice *pci,
     s->config = config;
     s->pci = pci;
     s->peer = parts->far[0].peer;
-    s->windows = parts->windows;
-    s->registers = parts->registers;
     s->interrupts = parts->interrupts;
     s->bank = farside_bank_new(s->model->layout, &s->chip, parts->registers);
+    s->twin = farside_twin_new(config, parts, &s->chip, true, link_changed);
     intel_reset(&s->chip);
     return &s->chip;
 }
 
 static void intel_free(FarsideChip *chip)
 {
+    farside_twin_free(of(chip)->twin);
     farside_bank_free(of(chip)->bank);
     g_free(of(chip));
 }
 
 #define CLASS                                                                  \
     {                                                                          \
-        .number = FARSIDE_WIRE_CHIP_INTEL, .hosts_max = 2, .describe = intel_describe,         \
-        .new = intel_new, .free = intel_free, .reset = intel_reset,            \
-        .read = intel_read, .write = intel_write,                              \
+        .number = FARSIDE_WIRE_CHIP_INTEL, .hosts_max = 2,                     \
+        .describe = intel_describe, .new = intel_new, .free = intel_free,      \
+        .reset = intel_reset, .read = intel_read, .write = intel_write,        \
         .introduce = intel_introduce, .check_peer = intel_check_peer,          \
         .peer_reset = intel_peer_reset, .link_event = intel_link_event,        \
         .ring = intel_ring, .serve_read = intel_serve_read,                    \

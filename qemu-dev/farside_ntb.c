@@ -293,6 +293,30 @@ static bool farside_ntb_make_sessions(FarsideNtb *s, Error **errp)
     return true;
 }
 
+/* The BARs of the windows, of which the first may have registers instead. */
+static void farside_ntb_register_windows(FarsideNtb *s)
+{
+    const FarsideShape *shape = &s->config.shape;
+    PCIDevice *pci = PCI_DEVICE(s);
+    unsigned i = 0;
+
+    if (shape->doorbells_size) {
+        pci_register_bar(
+            pci, FARSIDE_NTB_WINDOW_BAR(i++),
+            PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64,
+            farside_registers_add_bar(s->parts.registers, OBJECT(s),
+                                      shape->registers_size,
+                                      shape->doorbells_size));
+    }
+    for (; i < FARSIDE_NTB_WINDOWS; i++) {
+        pci_register_bar(pci, FARSIDE_NTB_WINDOW_BAR(i),
+                         PCI_BASE_ADDRESS_SPACE_MEMORY |
+                             PCI_BASE_ADDRESS_MEM_TYPE_64 |
+                             PCI_BASE_ADDRESS_MEM_PREFETCH,
+                         farside_windows_get_bar(s->parts.windows, i));
+    }
+}
+
 static void farside_ntb_realize(PCIDevice *pci, Error **errp)
 {
     FarsideNtb *s = FARSIDE_NTB(pci);
@@ -311,6 +335,9 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     pci_config_set_vendor_id(pci->config, shape->vendor_id);
     pci_config_set_device_id(pci->config, shape->device_id);
     pci_config_set_revision(pci->config, shape->revision);
+    if (shape->class_id) {
+        pci_config_set_class(pci->config, shape->class_id);
+    }
     pci_set_word(pci->config + PCI_SUBSYSTEM_VENDOR_ID, shape->vendor_id);
     pci_set_word(pci->config + PCI_SUBSYSTEM_ID, shape->device_id);
 
@@ -330,8 +357,9 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     }
     farside_ntb_make_parts(s);
 
-    s->bar = farside_registers_start(s->parts.registers, OBJECT(s),
-                                     s->parts.chip, shape->registers_size);
+    farside_registers_set_chip(s->parts.registers, s->parts.chip);
+    s->bar = farside_registers_add_bar(s->parts.registers, OBJECT(s), 0,
+                                       shape->registers_size);
     pci_register_bar(
         pci, BAR_REGISTERS,
         PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64, s->bar);
@@ -344,13 +372,7 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     for (i = 0; i < s->config.peer_count; i++) {
         farside_memory_start(s->parts.far[i].memory);
     }
-    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        pci_register_bar(pci, FARSIDE_NTB_WINDOW_BAR(i),
-                         PCI_BASE_ADDRESS_SPACE_MEMORY |
-                             PCI_BASE_ADDRESS_MEM_TYPE_64 |
-                             PCI_BASE_ADDRESS_MEM_PREFETCH,
-                         farside_windows_get_bar(s->parts.windows, i));
-    }
+    farside_ntb_register_windows(s);
     if (!farside_ntb_make_sessions(s, errp)) {
         goto fail_windows;
     }

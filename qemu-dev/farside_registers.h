@@ -21,13 +21,15 @@ void farside_registers_add_peer(FarsideRegisters *s, unsigned peer,
  */
 void farside_registers_free(FarsideRegisters *s);
 
+/* @chip (borrowed) gets the accesses to the BARs. */
+void farside_registers_set_chip(FarsideRegisters *s, FarsideChip *chip);
 /*
- * Makes the BAR, of @size bytes, whose accesses @chip (borrowed) gets. Returns
- * its region, which belongs to @owner.
+ * Makes a BAR, of @size bytes, two at most. For the chip, its registers begin
+ * at @first. Returns its region, which belongs to @owner.
  */
-MemoryRegion *farside_registers_start(FarsideRegisters *s, Object *owner,
-                                      FarsideChip *chip, uint64_t size);
-/* True if @mr is BAR 0 of some NTB device. */
+MemoryRegion *farside_registers_add_bar(FarsideRegisters *s, Object *owner,
+                                        unsigned first, uint64_t size);
+/* True if @mr has the registers of some NTB device. */
 bool farside_registers_own(const MemoryRegion *mr);
 
 /*

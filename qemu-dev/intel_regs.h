@@ -82,16 +82,4 @@
 #define INTEL_LINK_ACTIVE 0x2000u
 #define INTEL_LINK_X16    (16u << 4)
 
-/*
- * Registers behind BAR 0, which only the other side reaches: what it says of
- * its windows and of itself.
- */
-#define INTEL_FAR_TARGET 0x10000 /* of each window */
-#define INTEL_FAR_SIZE   0x10010
-#define INTEL_FAR_LINK   0x10020
-#define INTEL_FAR_END    0x10024
-
-#define INTEL_FAR_ENABLED 0x1u
-#define INTEL_FAR_ASKS    0x2u
-
 #endif /* INTEL_REGS_H */

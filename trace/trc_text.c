@@ -161,6 +161,8 @@ static const char *chip_text(unsigned chip)
         return ", chip amd";
     case FARSIDE_TRACE_CHIP_INTEL:
         return ", chip intel";
+    case FARSIDE_TRACE_CHIP_EPF:
+        return ", chip epf";
     default:
         return ", unknown chip";
     }

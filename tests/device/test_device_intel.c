@@ -10,6 +10,7 @@
 #include <string.h>
 #include "device_chip.h"
 #include "intel_regs.h"
+#include "twin_regs.h"
 #include "../suite.h"
 
 #define MIB         (1ull << 20)
@@ -473,9 +474,9 @@ static const struct {
     uint64_t value;
     unsigned size;
 } told[] = {
-    {INTEL_FAR_TARGET, 0, 8},     {INTEL_FAR_SIZE, 0, 8},
-    {INTEL_FAR_TARGET + 8, 0, 8}, {INTEL_FAR_SIZE + 8, 0, 8},
-    {INTEL_FAR_LINK, 2, 4},
+    {FARSIDE_TWIN_TARGET, 0, 8},     {FARSIDE_TWIN_SIZE, 0, 8},
+    {FARSIDE_TWIN_TARGET + 8, 0, 8}, {FARSIDE_TWIN_SIZE + 8, 0, 8},
+    {FARSIDE_TWIN_LINK, 2, 4},
 };
 
 /* What the device tells of itself, with @link in the last register */
@@ -491,7 +492,7 @@ static void expect_all(uint32_t link)
         ck_assert_uint_eq(write->address, told[i].offset);
         ck_assert_uint_eq(write->length, told[i].size);
         ck_assert_uint_eq(
-            value, told[i].offset == INTEL_FAR_LINK ? link : told[i].value);
+            value, told[i].offset == FARSIDE_TWIN_LINK ? link : told[i].value);
     }
 }
 
@@ -500,11 +501,11 @@ START_TEST(a_side_tells_what_it_is_asked)
 {
     model = 1;
     setup_peer();
-    expect_all(INTEL_FAR_ASKS);
-    chip_send_write(peer, FARSIDE_WIRE_REGISTERS, INTEL_FAR_LINK, 2, 4, 0);
+    expect_all(FARSIDE_TWIN_ASKS);
+    chip_send_write(peer, FARSIDE_WIRE_REGISTERS, FARSIDE_TWIN_LINK, 2, 4, 0);
     expect_all(0);
     rig_peer_send(peer, FARSIDE_WIRE_RESET, NULL, 0);
-    expect_all(INTEL_FAR_ASKS);
+    expect_all(FARSIDE_TWIN_ASKS);
 }
 END_TEST
 
@@ -531,9 +532,10 @@ static void enable_and_answer(void)
         rig_write(rig, AT(INTEL4_LINK_CTRL), 2, 0);
     }
     rig_write_begin(rig, address, 4, is_gen3() ? 0 : 8);
-    answer_put(INTEL_FAR_LINK);
+    answer_put(FARSIDE_TWIN_LINK);
     rig_write_end(rig);
-    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, INTEL_FAR_LINK, 1, 4, 1);
+    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, FARSIDE_TWIN_LINK, 1, 4,
+                    1);
     chip_expect_completion(peer, 1, FARSIDE_WIRE_SC);
     wait_link(rig, true);
 }
@@ -551,15 +553,15 @@ START_TEST(closed_window_is_not_used_after_the_answer)
     setup_peer();
     ram = rig_peer_give_ram(peer, 0, 8 * MIB, true);
     enable_and_answer();
-    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, INTEL_FAR_TARGET, 2 * MIB,
-                    8, 2);
+    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, FARSIDE_TWIN_TARGET,
+                    2 * MIB, 8, 2);
     chip_expect_completion(peer, 2, FARSIDE_WIRE_SC);
     for (uint16_t i = 0; i < 20; i++) {
-        chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, INTEL_FAR_LINK, 1, 4,
-                        3);
+        chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, FARSIDE_TWIN_LINK, 1,
+                        4, 3);
         chip_expect_completion(peer, 3, FARSIDE_WIRE_SC);
-        chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, INTEL_FAR_SIZE, 0x2000,
-                        8, 4);
+        chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, FARSIDE_TWIN_SIZE,
+                        0x2000, 8, 4);
         chip_expect_completion(peer, 4, FARSIDE_WIRE_SC);
         rig_write(rig, RIG_BAR2 + 0x1000, 4, i + 1u);
         ck_assert_int_eq(ram[2 * MIB + 0x1000], i + 1);
@@ -567,12 +569,12 @@ START_TEST(closed_window_is_not_used_after_the_answer)
             chip_send_write(peer,
                             i % 3 == 1 ? FARSIDE_WIRE_REGISTERS_NP
                                        : FARSIDE_WIRE_REGISTERS,
-                            INTEL_FAR_LINK, 0, 4, 5);
+                            FARSIDE_TWIN_LINK, 0, 4, 5);
         }
         if (i % 3 == 1) {
             chip_expect_completion(peer, 5, FARSIDE_WIRE_SC);
         } else {
-            chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, INTEL_FAR_SIZE,
+            chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, FARSIDE_TWIN_SIZE,
                             i & 1 ? 0x1000 : 0, 8, 6);
             chip_expect_completion(peer, 6, FARSIDE_WIRE_SC);
         }
@@ -582,7 +584,7 @@ START_TEST(closed_window_is_not_used_after_the_answer)
     /* The far end reaches nothing else. */
     for (unsigned i = 0; i < 4; i++) {
         static const uint64_t offsets[] = {INTEL_NTBCNTL, INTEL_XLMT,
-                                           INTEL_FAR_END, 1ull << 40};
+                                           (FARSIDE_TWIN_LINK + 4), 1ull << 40};
 
         chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, offsets[i], 0, 4, 7);
         chip_expect_completion(peer, 7, FARSIDE_WIRE_UR);
@@ -596,9 +598,9 @@ static const struct {
     uint64_t told;
     unsigned size;
 } closing[] = {
-    {XLMT(1), RIG_BAR4, INTEL_FAR_SIZE + 8, 8},
-    {XBASE(1), 2 * MIB, INTEL_FAR_TARGET + 8, 8},
-    {AT(INTEL4_LINK_CTRL), 0x10, INTEL_FAR_LINK, 2},
+    {XLMT(1), RIG_BAR4, FARSIDE_TWIN_SIZE + 8, 8},
+    {XBASE(1), 2 * MIB, FARSIDE_TWIN_TARGET + 8, 8},
+    {AT(INTEL4_LINK_CTRL), 0x10, FARSIDE_TWIN_LINK, 2},
 };
 
 /* The guest's write that closes a window waits for the owner of the BAR. */
@@ -611,7 +613,7 @@ START_TEST(closing_waits_for_the_owner)
     setup_peer();
     enable_and_answer();
     rig_write_begin(rig, XLMT(1), 8, RIG_BAR4 + 0x1000);
-    answer_put(INTEL_FAR_SIZE + 8);
+    answer_put(FARSIDE_TWIN_SIZE + 8);
     rig_write_end(rig);
     rig_write_begin(rig, closing[_i].address, closing[_i].size,
                     closing[_i].value);
@@ -621,7 +623,8 @@ START_TEST(closing_waits_for_the_owner)
     g_usleep(50000);
     ck_assert(!rig_has_answered(rig));
     /* Meanwhile the far end may close one as well. */
-    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, INTEL_FAR_SIZE, 0, 8, 9);
+    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, FARSIDE_TWIN_SIZE, 0, 8,
+                    9);
     chip_expect_completion(peer, 9, FARSIDE_WIRE_SC);
     c.tag = m.tag;
     rig_peer_send(peer, FARSIDE_WIRE_COMPLETION, &c, sizeof(c));
@@ -665,8 +668,8 @@ static void any_guest_access(GRand *random, unsigned size, uint64_t value)
 /* Anything a guest and a peer may send: the device lives, and answers. */
 START_TEST(any_access_is_survived)
 {
-    static const uint64_t far[] = {INTEL_FAR_TARGET, INTEL_FAR_SIZE,
-                                   INTEL_FAR_LINK, INTEL_SPAD, 0x8080};
+    static const uint64_t far[] = {FARSIDE_TWIN_TARGET, FARSIDE_TWIN_SIZE,
+                                   FARSIDE_TWIN_LINK, INTEL_SPAD, 0x8080};
     GRand *random = g_rand_new_with_seed(8086 + (unsigned)_i);
 
     model = _i;
