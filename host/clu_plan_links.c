@@ -132,9 +132,10 @@ static void add_cable(CluPlan *plan, TopoErrors *errors, CluPlanHost *host,
 char *clu_plan_link_property(const CluPlanLink *link, unsigned end,
                              const char *name)
 {
-    return link->device[end]->chip
-               ? g_strdup_printf("%s.%u", name, link->link->end[!end]->partition)
-               : g_strdup(name);
+    unsigned peer = link->link->end[!end]->partition;
+
+    return link->device[end]->chip ? g_strdup_printf("%s.%u", name, peer)
+                                   : g_strdup(name);
 }
 
 /* The largest memory of the chip's hosts, for which BAR 4 is one window; IDT's

@@ -42,6 +42,7 @@ typedef struct FarsideShape {
 typedef struct FarsidePeerConfig {
     uint8_t host;     /* its number at the chip */
     char *link_path;
+    bool listens;     /* for this peer */
     char *trace_path; /* nullable; changes at run time */
     bool enabled; /* this side of the link; changes at run time */
     bool cut;     /* a fault holds the link down; changes at run time */

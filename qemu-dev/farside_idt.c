@@ -146,8 +146,8 @@ static bool idt_serve_write(FarsideChip *chip, unsigned peer, uint64_t offset,
     default:
         if (offset >= IDT_FAR_MESSAGE &&
             offset < IDT_FAR_MESSAGE + 4 * IDT_MESSAGES && offset % 4 == 0) {
-            return idt_nt_take_message(s, (offset - IDT_FAR_MESSAGE) / 4, partition,
-                                value);
+            return idt_nt_take_message(s, (offset - IDT_FAR_MESSAGE) / 4,
+                                       partition, value);
         }
         return idt_global_serve_write(s, offset, value);
     }

@@ -243,7 +243,7 @@ static void farside_ntb_finalize(Object *obj)
 /*
  * The other hosts of the chip. If a chip can have more than two, the path of
  * the links has a star, in place of which the link of the hosts A and B has
- * "A-B".
+ * "A-B". There a device that listens does so for hosts with higher numbers.
  */
 static void farside_ntb_name_peers(FarsideConfig *config, unsigned hosts_max)
 {
@@ -266,6 +266,7 @@ static void farside_ntb_name_peers(FarsideConfig *config, unsigned hosts_max)
                                     MIN(peer->host, own),
                                     MAX(peer->host, own), parts[1])
                   : g_strdup(config->link_path);
+        peer->listens = config->listen && (!parts || own < peer->host);
     }
     config->peer_count = config->hosts - 1;
 }
