@@ -21,6 +21,10 @@
 /* MSI writes here. */
 #define MESSAGES (32 * MIB)
 #define MESSAGE  0x1d7u
+/* Extended configuration space of the device, which q35's host bridge maps */
+#define PCIEXBAR 0x60
+#define ECAM     0xb0000000u
+#define EXTENDED (ECAM + (DEVFN << 12))
 /* Where windows lead, by the host that has them */
 #define TARGET(host) (8 * MIB + (host) * 2 * MIB)
 #define BAR2_SIZE    (1 * MIB)
@@ -240,8 +244,12 @@ START_TEST(registers_are_those_of_the_page)
     rig_reset(host[0]);
     ck_assert_uint_eq(nt_read(0, IDT_NTINTMSK), IDT_INT_ALL);
     /* The same registers are in configuration space. */
-    ck_assert_uint_eq(rig_config_read(host[0], IDT_NTINTMSK), IDT_INT_ALL);
-    ck_assert_uint_eq(rig_config_read(host[0], IDT_BAR), 0x800004c0);
+    rig_pci_write(host[0], 0, PCIEXBAR, ECAM | 1);
+    ck_assert_uint_eq(rig_read(host[0], EXTENDED + IDT_NTINTMSK, 4),
+                      IDT_INT_ALL);
+    ck_assert_uint_eq(rig_read(host[0], EXTENDED + IDT_BAR, 4), 0x800004c0);
+    rig_write(host[0], EXTENDED + IDT_INDBELLMSK, 4, 0x77);
+    ck_assert_uint_eq(nt_read(0, IDT_INDBELLMSK), 0x77);
     g_array_free(registers, TRUE);
 }
 END_TEST
