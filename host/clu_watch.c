@@ -15,11 +15,12 @@
  * NTB ("client" or "driver"), a mark, and the addresses of the NTBs; with "map"
  * it enables the links of ntb_tool, as at the boot, and prints the names of the
  * devices. Only the driver of a Switchtec writes a record when a link changes,
- * so the script asks others once a second. Lines that begin with @ are the
- * script's own, the others are records of the kernel log. /etc/drivers of the
- * guest leaves in /run/failed why a module could not be loaded. The script
- * writes the mark to the log: the records before it show the past, so the state
- * of a link is known only when the mark has been read.
+ * so the script asks others once a second; ntb_hw_idt has a mask of its peers
+ * that are up. Lines that begin with @ are the script's own, the others are
+ * records of the kernel log. /etc/drivers of the guest leaves in /run/failed why
+ * a module could not be loaded. The script writes the mark to the log: the
+ * records before it show the past, so the state of a link is known only when
+ * the mark has been read.
  */
 static const char script[] =
     "map() {\n"
@@ -38,6 +39,10 @@ static const char script[] =
     "        for d in \"$@\"; do\n"
     "            f=/sys/kernel/debug/ntb_hw_*/$d/info\n"
     "            ! grep -qs '^Link Status.*Up' $f || now=\"$now $d\"\n"
+    "            f=/sys/kernel/debug/ntb_hw_idt/info:$d\n"
+    "            m=$(sed -n 's/^NTB link status[^0]*\\(0x[0-9a-f]*\\).*/\\1/p' "
+    "$f 2>/dev/null)\n"
+    "            [ -z \"$m\" ] || now=\"$now $d/$m\"\n"
     "        done\n"
     "        [ \"$now\" = \"$last\" ] || echo \"@up$now\"\n"
     "        last=$now\n"
@@ -75,14 +80,15 @@ struct CluWatch {
     bool is_map_stale; /* a driver was loaded after `map` was started */
     GSource *restart;  /* timer that starts `log` again; NULL: none */
     const CluPace *pace;
-    bool is_due;          /* `log` starts again when the machines stand */
-    int64_t sequence;     /* number of the last record handled; -1: none */
-    GHashTable *up;       /* names such as "switchtec0" whose link is up */
-    GHashTable *names;    /* PCI address to name */
-    GHashTable *asked_up; /* PCI addresses whose driver, asked, says up */
-    char *mark;           /* text that the script writes to the log */
-    bool is_ready;        /* the script has found all drivers and clients */
-    bool is_current;      /* the log has been read up to the mark */
+    bool is_due;        /* `log` starts again when the machines stand */
+    int64_t sequence;   /* number of the last record handled; -1: none */
+    GHashTable *up;     /* names such as "switchtec0" whose link is up */
+    GHashTable *names;  /* PCI address to name */
+    GHashTable *asked;  /* what drivers that are asked say: PCI address of one
+                           whose link is up, or PCI address/mask of an IDT's */
+    char *mark;         /* text that the script writes to the log */
+    bool is_ready;      /* the script has found all drivers and clients */
+    bool is_current;    /* the log has been read up to the mark */
 };
 
 static void start_log(CluWatch *watch);
@@ -148,9 +154,9 @@ static void handle_own(CluWatch *watch, const char *line)
         watch->ops->changed(watch->owner);
     } else if (strcmp(words[0], "@up") == 0 &&
                g_strv_length(words) <= NAMES_MAX) {
-        g_hash_table_remove_all(watch->asked_up);
+        g_hash_table_remove_all(watch->asked);
         for (unsigned i = 1; words[i]; i++) {
-            g_hash_table_add(watch->asked_up, g_strdup(words[i]));
+            g_hash_table_add(watch->asked, g_strdup(words[i]));
         }
         watch->ops->changed(watch->owner);
     } else if (strcmp(words[0], "@map") == 0 && g_strv_length(words) == 3 &&
@@ -284,10 +290,10 @@ static GString *begin_words(void)
 static bool is_asked(const CluPlanDevice *device)
 {
     return device->backend == CLU_BACKEND_NTB &&
-           device->link->link->chip != TOPO_CHIP_SWITCHTEC;
+           (device->chip || device->link->link->chip != TOPO_CHIP_SWITCHTEC);
 }
 
-static bool asks(const CluPlanHost *host)
+static bool has_asked(const CluPlanHost *host)
 {
     for (unsigned i = 0; i < host->devices->len; i++) {
         if (is_asked(host->devices->pdata[i])) {
@@ -306,7 +312,7 @@ static void start_log(CluWatch *watch)
                         ? "driver"
                         : "client");
     add_word(words, watch->mark);
-    add_word(words, asks(watch->host) ? "ask" : "");
+    add_word(words, has_asked(watch->host) ? "ask" : "");
     for (i = 0; i < watch->host->devices->len; i++) {
         const CluPlanDevice *device = watch->host->devices->pdata[i];
 
@@ -358,7 +364,7 @@ CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
     watch->up = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     watch->names =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    watch->asked_up =
+    watch->asked =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     start_log(watch);
     return watch;
@@ -376,7 +382,7 @@ void clu_watch_free(CluWatch *watch)
     g_string_free(watch->map.line, TRUE);
     g_hash_table_unref(watch->up);
     g_hash_table_unref(watch->names);
-    g_hash_table_unref(watch->asked_up);
+    g_hash_table_unref(watch->asked);
     g_free(watch->mark);
     g_free(watch);
 }
@@ -386,14 +392,41 @@ bool clu_watch_is_ready(const CluWatch *watch)
     return watch->is_ready && watch->is_current;
 }
 
-bool clu_watch_link_up(const CluWatch *watch, const CluPlanDevice *device)
+/* The bit of a peer is its place among the other hosts of the chip. */
+static bool idt_link_up(const CluWatch *watch, const char *address,
+                        const CluPlanLink *link, unsigned end)
 {
+    unsigned own = link->link->end[end]->partition;
+    unsigned peer = link->link->end[!end]->partition;
+    GHashTableIter iter;
+    void *said;
+
+    g_hash_table_iter_init(&iter, watch->asked);
+    while (g_hash_table_iter_next(&iter, &said, NULL)) {
+        const char *mask = strchr(said, '/');
+
+        if (mask && g_str_has_prefix(said, address)) {
+            return g_ascii_strtoull(mask + 1, NULL, 16) >>
+                       (peer < own ? peer : peer - 1) &
+                   1;
+        }
+    }
+    return false;
+}
+
+bool clu_watch_link_up(const CluWatch *watch, const CluPlanLink *link,
+                       unsigned end)
+{
+    const CluPlanDevice *device = link->device[end];
     g_autofree char *address = clu_plan_address(device);
     const char *name = g_hash_table_lookup(watch->names, address);
 
+    if (device->chip) {
+        return watch->is_current && idt_link_up(watch, address, link, end);
+    }
     if (is_asked(device)) {
         return watch->is_current &&
-               g_hash_table_contains(watch->asked_up, address);
+               g_hash_table_contains(watch->asked, address);
     }
     return watch->is_current && name && g_hash_table_contains(watch->up, name);
 }

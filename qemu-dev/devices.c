@@ -9,6 +9,7 @@
 #include "farside_amd.h"
 #include "farside_epf.h"
 #include "farside_intel.h"
+#include "farside_idt.h"
 #include "farside_switchtec.h"
 
 void farside_devices_register(void)
@@ -17,5 +18,6 @@ void farside_devices_register(void)
     farside_amd_register_types();
     farside_intel_register_types();
     farside_epf_register_types();
+    farside_idt_register_types();
     farside_gpu_register_types();
 }

@@ -51,6 +51,17 @@ typedef struct FarsideChipClass {
     void (*write)(FarsideChip *chip, unsigned offset, uint64_t value,
                   unsigned size);
 
+    /*
+     * Registers from this offset of BAR 0 on are in configuration space, too, at
+     * the same address. 0: none are.
+     */
+    unsigned config_registers;
+    /*
+     * Configuration space was written. NULL: nothing follows it. A reset clears
+     * it after reset() was called.
+     */
+    void (*config_changed)(FarsideChip *chip);
+
     /* Fills in the chip's own fields of HELLO. NULL: all are 0. */
     void (*introduce)(FarsideChip *chip, struct farside_wire_hello *hello);
     /* Returns NULL, or the reason to refuse the peer. NULL: there is none. */

@@ -22,7 +22,7 @@
 
 /*
  * The PCI function as its chip describes it. BAR 0 has the registers, and the
- * MSI-X tables among them.
+ * MSI-X tables among them, if the function has MSI-X.
  */
 typedef struct FarsideShape {
     uint16_t vendor_id;
@@ -36,6 +36,10 @@ typedef struct FarsideShape {
     uint32_t msix_table;     /* offsets in BAR 0 */
     uint32_t msix_pba;
     uint8_t vectors;
+    uint8_t msi; /* offset of an MSI capability with one vector; 0: MSI-X */
+    bool is_32_bit;       /* BAR 0 */
+    uint8_t express;      /* offset of the PCI Express capability; 0: any */
+    uint8_t port;         /* Port Number in Link Capabilities */
     uint16_t link_status; /* of the PCI Express capability; 0: QEMU's */
 } FarsideShape;
 
@@ -43,6 +47,7 @@ typedef struct FarsideShape {
 typedef struct FarsidePeerConfig {
     uint8_t host;     /* its number at the chip */
     char *link_path;
+    bool listens;     /* for this peer */
     char *trace_path; /* nullable; changes at run time */
     bool enabled; /* this side of the link; changes at run time */
     bool cut;     /* a fault holds the link down; changes at run time */

@@ -16,7 +16,7 @@
 #include "qapi/visitor.h"
 #include "qemu/module.h"
 #include "qemu/units.h"
-#include "hw/pci/msix.h"
+#include "hw/pci/pci.h"
 #include "hw/pci/pcie.h"
 #include "migration/vmstate.h"
 #include "farside_completer.h"
@@ -40,11 +40,30 @@ static void farside_ntb_write_config(PCIDevice *pci, uint32_t address,
     FarsideNtb *s = FARSIDE_NTB(pci);
     unsigned i;
 
+    const FarsideChipClass *chip = farside_ntb_chip(pci);
+
+    if (chip->config_registers && address >= chip->config_registers) {
+        chip->write(s->parts.chip, address, value, length);
+        return;
+    }
     pci_default_write_config(pci, address, value, length);
     pcie_cap_flr_write_config(pci, address, value, length);
     for (i = 0; i < s->config.peer_count; i++) {
         farside_peer_activity(s->parts.far[i].peer);
     }
+    if (chip->config_changed) {
+        chip->config_changed(s->parts.chip);
+    }
+}
+
+static uint32_t farside_ntb_read_config(PCIDevice *pci, uint32_t address,
+                                        int length)
+{
+    const FarsideChipClass *chip = farside_ntb_chip(pci);
+
+    return chip->config_registers && address >= chip->config_registers
+               ? chip->read(FARSIDE_NTB(pci)->parts.chip, address, length)
+               : pci_default_read_config(pci, address, length);
 }
 
 static bool farside_ntb_check(const FarsideConfig *config,
@@ -54,6 +73,11 @@ static bool farside_ntb_check(const FarsideConfig *config,
 
     if (!config->link_path || !*config->link_path) {
         error_setg(errp, "property 'link' must be the path of a socket");
+        return false;
+    }
+    if (chip->hosts_max > 2 && !strchr(config->link_path, '*')) {
+        error_setg(errp, "property 'link' must be the path of sockets with a "
+                         "'*' for the numbers of two hosts");
         return false;
     }
     if (config->hosts < 2 || config->hosts > chip->hosts_max) {
@@ -104,22 +128,6 @@ static void choose_window_ram(FarsideConfig *config)
     }
 }
 
-static bool farside_ntb_init_msix(FarsideNtb *s, Error **errp)
-{
-    PCIDevice *pci = PCI_DEVICE(s);
-    const FarsideShape *shape = &s->config.shape;
-    unsigned i;
-
-    if (msix_init(pci, shape->vectors, s->bar, BAR_REGISTERS, shape->msix_table,
-                  s->bar, BAR_REGISTERS, shape->msix_pba, 0, errp) < 0) {
-        return false;
-    }
-    for (i = 0; i < shape->vectors; i++) {
-        msix_vector_use(pci, i);
-    }
-    return true;
-}
-
 /* The sessions and recorders that there are */
 
 static void stop_sessions(FarsideNtb *s)
@@ -155,8 +163,7 @@ static void farside_ntb_exit(PCIDevice *pci)
         farside_memory_stop(s->parts.far[i].memory);
     }
     farside_windows_stop(s->parts.windows);
-    msix_unuse_all_vectors(pci);
-    msix_uninit(pci, s->bar, s->bar);
+    farside_interrupts_stop(s->parts.interrupts, s->bar);
     pcie_cap_exit(pci);
 }
 
@@ -234,15 +241,18 @@ static void farside_ntb_finalize(Object *obj)
 }
 
 /*
- * The other hosts of the chip. If a chip can have more than two, the link of
- * the hosts A and B is at the path LINK.A-B.
+ * The other hosts of the chip. If a chip can have more than two, the path of
+ * the links has a star, in place of which the link of the hosts A and B has
+ * "A-B". There a device that listens does so for hosts with higher numbers.
  */
 static void farside_ntb_name_peers(FarsideConfig *config, unsigned hosts_max)
 {
+    g_auto(GStrv) parts = NULL;
     FarsidePeerConfig *peer;
     unsigned i, own = config->partition;
 
     if (hosts_max > 2) {
+        parts = g_strsplit(config->link_path, "*", 2);
         g_free(config->peer[own].trace_path);
         memmove(&config->peer[own], &config->peer[own + 1],
                 (FARSIDE_NTB_HOSTS_MAX - 1 - own) * sizeof(*peer));
@@ -252,10 +262,11 @@ static void farside_ntb_name_peers(FarsideConfig *config, unsigned hosts_max)
         peer = &config->peer[i];
         peer->host = i < own ? i : i + 1;
         peer->link_path =
-            hosts_max == 2
-                ? g_strdup(config->link_path)
-                : g_strdup_printf("%s.%u-%u", config->link_path,
-                                  MIN(peer->host, own), MAX(peer->host, own));
+            parts ? g_strdup_printf("%s%u-%u%s", parts[0],
+                                    MIN(peer->host, own),
+                                    MAX(peer->host, own), parts[1])
+                  : g_strdup(config->link_path);
+        peer->listens = config->listen && (!parts || own < peer->host);
     }
     config->peer_count = config->hosts - 1;
 }
@@ -317,6 +328,26 @@ static void farside_ntb_register_windows(FarsideNtb *s)
     }
 }
 
+static bool farside_ntb_init_express(PCIDevice *pci, const FarsideShape *shape,
+                                     Error **errp)
+{
+    uint8_t *capability;
+
+    if (pcie_endpoint_cap_init(pci, shape->express) < 0) {
+        error_setg(errp, "configuration space has no place left for the PCI "
+                         "Express capability");
+        return false;
+    }
+    pcie_cap_flr_init(pci);
+    capability = pci->config + pci->exp.exp_cap;
+    pci_long_test_and_set_mask(capability + PCI_EXP_LNKCAP,
+                               (uint32_t)shape->port << 24);
+    if (shape->link_status) {
+        pci_set_word(capability + PCI_EXP_LNKSTA, shape->link_status);
+    }
+    return true;
+}
+
 static void farside_ntb_realize(PCIDevice *pci, Error **errp)
 {
     FarsideNtb *s = FARSIDE_NTB(pci);
@@ -341,15 +372,8 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     pci_set_word(pci->config + PCI_SUBSYSTEM_VENDOR_ID, shape->vendor_id);
     pci_set_word(pci->config + PCI_SUBSYSTEM_ID, shape->device_id);
 
-    if (pcie_endpoint_cap_init(pci, shape->express) < 0) {
-        error_setg(errp, "configuration space has no place left for the PCI "
-                         "Express capability");
+    if (!farside_ntb_init_express(pci, shape, errp)) {
         return;
-    }
-    pcie_cap_flr_init(pci);
-    if (shape->link_status) {
-        pci_set_word(pci->config + pci->exp.exp_cap + PCI_EXP_LNKSTA,
-                     shape->link_status);
     }
 
     if (!farside_ntb_make_recorders(s, errp)) {
@@ -360,14 +384,16 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     farside_registers_set_chip(s->parts.registers, s->parts.chip);
     s->bar = farside_registers_add_bar(s->parts.registers, OBJECT(s), 0,
                                        shape->registers_size);
-    pci_register_bar(
-        pci, BAR_REGISTERS,
-        PCI_BASE_ADDRESS_SPACE_MEMORY | PCI_BASE_ADDRESS_MEM_TYPE_64, s->bar);
-    if (!farside_ntb_init_msix(s, errp)) {
+    pci_register_bar(pci, BAR_REGISTERS,
+                     PCI_BASE_ADDRESS_SPACE_MEMORY |
+                         (shape->is_32_bit ? PCI_BASE_ADDRESS_MEM_TYPE_32
+                                           : PCI_BASE_ADDRESS_MEM_TYPE_64),
+                     s->bar);
+    if (!farside_interrupts_start(s->parts.interrupts, s->bar, errp)) {
         goto fail_recorder;
     }
     if (!farside_windows_start(s->parts.windows, errp)) {
-        goto fail_msix;
+        goto fail_interrupts;
     }
     for (i = 0; i < s->config.peer_count; i++) {
         farside_memory_start(s->parts.far[i].memory);
@@ -390,9 +416,8 @@ fail_windows:
         farside_memory_stop(s->parts.far[i].memory);
     }
     farside_windows_stop(s->parts.windows);
-fail_msix:
-    msix_unuse_all_vectors(pci);
-    msix_uninit(pci, s->bar, s->bar);
+fail_interrupts:
+    farside_interrupts_stop(s->parts.interrupts, s->bar);
 fail_recorder:
     stop_recorders(s);
     pcie_cap_exit(pci);
@@ -471,6 +496,7 @@ static void farside_ntb_class_init(ObjectClass *klass, FarsideClassData *data)
 
     pc->realize = farside_ntb_realize;
     pc->exit = farside_ntb_exit;
+    pc->config_read = farside_ntb_read_config;
     pc->config_write = farside_ntb_write_config;
     pc->class_id = PCI_CLASS_BRIDGE_OTHER;
     device_class_set_legacy_reset(dc, farside_ntb_reset);

@@ -34,7 +34,8 @@ QEMU_BUILD_BUG_ON((int)FARSIDE_TRACE_CHIP_SWITCHTEC !=
                   (int)FARSIDE_TRACE_CHIP_AMD != (int)FARSIDE_WIRE_CHIP_AMD ||
                   (int)FARSIDE_TRACE_CHIP_INTEL !=
                       (int)FARSIDE_WIRE_CHIP_INTEL ||
-                  (int)FARSIDE_TRACE_CHIP_EPF != (int)FARSIDE_WIRE_CHIP_EPF);
+                  (int)FARSIDE_TRACE_CHIP_EPF != (int)FARSIDE_WIRE_CHIP_EPF ||
+                  (int)FARSIDE_TRACE_CHIP_IDT != (int)FARSIDE_WIRE_CHIP_IDT);
 
 /* Leaves room for the head, which record_add() writes. */
 static void record_init(Record *r, unsigned kind)

@@ -88,9 +88,22 @@ uint64_t farside_registers_ask(FarsideRegisters *s, unsigned peer,
 {
     uint64_t value = 0;
 
-    farside_requester_ask(s->requester[peer], offset, size, s->is_device,
-                          &value);
+    farside_registers_get(s, peer, offset, size, &value);
     return value;
+}
+
+bool farside_registers_get(FarsideRegisters *s, unsigned peer, uint64_t offset,
+                           unsigned size, uint64_t *ret_value)
+{
+    return farside_requester_ask(s->requester[peer], offset, size, s->is_device,
+                                 ret_value);
+}
+
+bool farside_registers_try(FarsideRegisters *s, unsigned peer, uint64_t offset,
+                           uint64_t value, unsigned size)
+{
+    return farside_requester_try(s->requester[peer], offset, value, size,
+                                 s->is_device);
 }
 
 void farside_registers_post(FarsideRegisters *s, unsigned peer, uint64_t offset,

@@ -48,4 +48,14 @@ void farside_registers_tell(FarsideRegisters *s, unsigned peer, uint64_t offset,
 void farside_registers_put(FarsideRegisters *s, unsigned peer, uint64_t offset,
                            uint64_t value, unsigned size);
 
+/*
+ * The same, and the caller learns if the peer has done it: a read that sets
+ * *@ret_value, and a non-posted write that closes no window. The guest's access
+ * goes on when the peer has answered, or for as long as a read waits.
+ */
+bool farside_registers_get(FarsideRegisters *s, unsigned peer, uint64_t offset,
+                           unsigned size, uint64_t *ret_value);
+bool farside_registers_try(FarsideRegisters *s, unsigned peer, uint64_t offset,
+                           uint64_t value, unsigned size);
+
 #endif /* FARSIDE_REGISTERS_H */

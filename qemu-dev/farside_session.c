@@ -325,8 +325,8 @@ FarsideSession *farside_session_new(const FarsideConfig *config, unsigned peer,
     s->ops.name = object_get_typename(OBJECT(pci));
     s->ops.types = s->types;
     s->ops.type_count = ARRAY_SIZE(s->types);
-    s->link = farside_link_new(config->peer[peer].link_path, config->listen,
-                               &s->ops, s, errp);
+    s->link = farside_link_new(config->peer[peer].link_path,
+                               config->peer[peer].listens, &s->ops, s, errp);
     if (!s->link) {
         g_free(s);
         return NULL;

@@ -131,9 +131,10 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         .perm = IOMMU_RW,
     };
 
-    /* The end of a window that covers a part of its page is forwarded. */
+    /* What is no whole page, here or there, is forwarded. */
     if (!farside_map_resolve(map, w->index, page, &target) ||
-        map->peer[target.peer].traced || target.size <= PAGE_MASK_4K) {
+        map->peer[target.peer].traced || target.size <= PAGE_MASK_4K ||
+        (target.address & PAGE_MASK_4K)) {
         return entry;
     }
     if (map->peer[target.peer].translated) {

@@ -163,6 +163,8 @@ static const char *chip_text(unsigned chip)
         return ", chip intel";
     case FARSIDE_TRACE_CHIP_EPF:
         return ", chip epf";
+    case FARSIDE_TRACE_CHIP_IDT:
+        return ", chip idt";
     default:
         return ", unknown chip";
     }

@@ -71,6 +71,7 @@ enum {
     FARSIDE_WIRE_CHIP_AMD = 1,
     FARSIDE_WIRE_CHIP_INTEL = 2,
     FARSIDE_WIRE_CHIP_EPF = 3,
+    FARSIDE_WIRE_CHIP_IDT = 8,
 };
 
 /*
@@ -90,7 +91,8 @@ struct farside_wire_hello {
     uint16_t lut_entries;
     uint16_t req_ids;
     uint8_t hosts; /* that the chip has, 2 to 8 */
-    uint8_t reserved[5];
+    uint8_t ports; /* bit n: port n of the chip's list has a host */
+    uint8_t reserved[4];
     uint64_t bar_size[FARSIDE_WIRE_BAR_WINDOWS];
 };
 

@@ -27,7 +27,8 @@
     FIELD(hello, lut_entries, 6, 2)                                            \
     FIELD(hello, req_ids, 8, 2)                                                \
     FIELD(hello, hosts, 10, 1)                                                 \
-    FIELD(hello, reserved, 11, 5)                                              \
+    FIELD(hello, ports, 11, 1)                                                 \
+    FIELD(hello, reserved, 12, 4)                                              \
     FIELD(hello, bar_size[0], 16, 8)                                           \
     FIELD(hello, bar_size[1], 24, 8)                                           \
     FIELD(ram, count, 0, 4)                                                    \
