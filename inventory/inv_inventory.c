@@ -72,18 +72,6 @@ void inv_free(Inventory *inventory)
     }
 }
 
-const InvHost *inv_find_host(const Inventory *inventory, const char *name)
-{
-    for (unsigned i = 0; i < inventory->hosts->len; i++) {
-        const InvHost *host = inventory->hosts->pdata[i];
-
-        if (strcmp(host->name, name) == 0) {
-            return host;
-        }
-    }
-    return NULL;
-}
-
 bool inv_is_same_card(const InvDevice *a, const InvDevice *b)
 {
     return a->slot.domain == b->slot.domain && a->slot.bus == b->slot.bus &&

@@ -55,9 +55,6 @@ Inventory *inv_new(void);
 void inv_free(Inventory *inventory);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Inventory, inv_free)
 
-/* Returns the host called @name; NULL if there is none. */
-const InvHost *inv_find_host(const Inventory *inventory, const char *name);
-
 /* Returns whether @a and @b are ports of one card: functions of one PCI device.
  * Such ports share the serial number and the settings of the firmware. */
 bool inv_is_same_card(const InvDevice *a, const InvDevice *b);
