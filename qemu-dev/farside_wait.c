@@ -80,7 +80,7 @@ static int64_t timeout_of(const FarsideWait *s)
     return (int64_t)s->config->timeout_ms * SCALE_MS;
 }
 
-/* How long a wait that begins now may last, in ns. */
+/* The longest time that a wait which begins now may last, in ns. */
 static int64_t patience(FarsideWait *s, int64_t now)
 {
     int64_t timeout = timeout_of(s);
