@@ -9,7 +9,6 @@
 #include "fab_enumerate.h"
 #include "inv_tree.h"
 #include "rep_graph.h"
-#include "topo_units.h"
 
 typedef struct Options {
     char **sets;
@@ -23,7 +22,6 @@ static void print_trees(const Options *options, const ExpFabric *fabric,
                         const TopoDescription *description)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    bool is_long = options->is_long;
 
     for (unsigned i = 0; i < description->hosts->len; i++) {
         const TopoHost *host = description->hosts->pdata[i];
@@ -36,20 +34,10 @@ static void print_trees(const Options *options, const ExpFabric *fabric,
             continue;
         }
         fab_write_tree(exp_host(fabric, host),
-                       is_long ? FAB_TREE_LONG : FAB_TREE_SHORT, text);
+                       options->is_long ? FAB_TREE_LONG : FAB_TREE_SHORT, text);
     }
     topo_write_links(description, text);
     fputs(text->str, stdout);
-}
-
-/* Draws the enumerated fabric, or only the description. */
-static bool draw(const Options *options, const TopoDescription *description,
-                 const ExpFabric *fabric, GError **error)
-{
-    g_autoptr(GString) dot = g_string_new(NULL);
-
-    exp_dot(description, options->as_described ? NULL : fabric, dot);
-    return rep_graph_write(dot->str, options->drawing, error);
 }
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
@@ -69,6 +57,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     };
     g_autoptr(TopoDescription) description = NULL;
     g_autoptr(ExpFabric) fabric = NULL;
+    g_autoptr(GString) dot = g_string_new(NULL);
     g_auto(CmdArgs) args = {.words = NULL};
     GError *error = NULL;
     int status;
@@ -86,7 +75,9 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
         return cmd_complain("topo", error);
     }
     print_trees(&options, fabric, description);
-    if (options.drawing && !draw(&options, description, fabric, &error)) {
+    exp_dot(description, options.as_described ? NULL : fabric, dot);
+    if (options.drawing &&
+        !rep_graph_write(dot->str, options.drawing, &error)) {
         return cmd_complain("topo", error);
     }
     return CMD_OK;

@@ -44,7 +44,7 @@ typedef struct Read {
 typedef struct Agent {
     const TopoHost *host;
     const TopoDevice *device; /* NULL: the CPU */
-    int64_t last_ns;          /* time of its event before */
+    int64_t last_ns;          /* time of its previous event */
 } Agent;
 
 typedef struct Target {

@@ -27,7 +27,8 @@ struct CluConsole {
     unsigned tail_lines; /* number of lines in `tail` */
 };
 
-/* How the messages of a kernel in trouble begin, after the time in brackets. */
+/* The beginnings of messages of a kernel in trouble, after the time in
+ * brackets. */
 static const struct {
     const char *text;
     CluConsoleAlarm alarm;

@@ -344,8 +344,9 @@ static void forget_process(CluHost *host)
     host->is_stopped = false;
 }
 
-/* Why the process has ended: QEMU's message, with the place of the entry in the
- * description that caused it, or the exit status. @said is that message. */
+/* The cause of the end of the process: QEMU's message, with the place of the
+ * entry in the description that caused it, or the exit status. @said is that
+ * message. */
 static char *explain_end(const CluHost *host, char *said)
 {
     TopoPlace place;

@@ -62,7 +62,7 @@ void clu_process_kill(const CluProcess *process);
 /* After its end: true if it has ended by itself, with status 0. Of a process
  * that is no child nobody knows that: false. */
 bool clu_process_is_clean(const CluProcess *process);
-/* How it has ended, in words; to be freed. */
+/* The way in which it has ended, in words; to be freed. */
 char *clu_process_explain(const CluProcess *process);
 
 #endif

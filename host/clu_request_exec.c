@@ -16,7 +16,7 @@
 
 typedef struct Exec Exec;
 
-/* How a command is served, in real time and in steps. */
+/* The operations of a command that is served in real time or in steps. */
 typedef struct ExecWay {
     /* The agent has sent @length bytes of @stream; the client has taken them.
      */

@@ -5,11 +5,11 @@
 #include <stdbool.h>
 
 /*
- * How QEMU keeps the owners, modes and types that a guest gives to the files of
- * a shared folder. It never gives them to the files themselves: a guest would
- * leave programs with the rights of the user who runs QEMU (setuid), and
- * symbolic links to the user's other files. The guest's files are plain files
- * of mode 0600 here.
+ * QEMU's way to keep the owners, modes and types that a guest gives to the
+ * files of a shared folder. It never gives them to the files themselves: a
+ * guest would leave programs with the rights of the user who runs QEMU
+ * (setuid), and symbolic links to the user's other files. The guest's files are
+ * plain files of mode 0600 here.
  */
 
 /* True if files in @folder can have extended attributes (user.*), in which QEMU

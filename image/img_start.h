@@ -6,7 +6,7 @@
 #include "clu_cluster.h"
 #include "img_timed.h"
 
-/* How a cluster is started; all is borrowed. */
+/* The way in which a cluster is started; all is borrowed. */
 typedef struct ImgStart {
     unsigned boot_ms;      /* longest time for a host to come up */
     unsigned silence_ms;   /* longest silence of a guest's agent */

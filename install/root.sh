@@ -85,7 +85,7 @@ root_make() { # DIR
     suite=$(sed -n 's/^deb [^ ]* \([^ ]*\) .*/\1/p' "$1/base/etc/apt/sources.list")
     root_sources "$1" "$suite" "$suite-updates" "$suite-security" \
         >"$1/root/etc/apt/sources.list"
-    # How this system reaches its mirror.
+    # The way in which this system reaches its mirror.
     apt-config dump | grep -E '^Acquire::(http|https|Retries|Check-)' \
         >"$1/root/etc/apt/apt.conf.d/90host"
     cp /etc/resolv.conf "$1/root/etc/"

@@ -100,7 +100,7 @@ static bool is_refused(const Page *page)
     return page->is_refused && (farside_time() || page->epoch == epoch);
 }
 
-/* How many bytes the device will probably take from @address on. */
+/* The number of bytes that the device will probably take from @address on. */
 static uint64_t guess(const FarsideFetch *s, const Page *page, uint64_t address,
                       unsigned size)
 {
@@ -174,7 +174,7 @@ static unsigned fetch(FarsideFetch *s, const FarsideNear *near,
 }
 
 /*
- * How much of a block of @bytes is valid if a peer's request was performed
+ * The part of a block of @bytes that is valid if a peer's request was performed
  * since it was asked for. In virtual time that is the line, because hardware
  * would have asked for it as a whole.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Where the windows lead, as one piece of memory that does not change: it is
- * replaced as a whole, and read under RCU, without the big lock.
+ * The translation of all windows, as one piece of memory that does not change:
+ * it is replaced as a whole, and read under RCU, without the big lock.
  */
 #ifndef FARSIDE_MAP_H
 #define FARSIDE_MAP_H

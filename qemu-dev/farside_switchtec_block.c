@@ -98,7 +98,7 @@ unsigned switchtec_block_ids(const struct farside_wire_ctrl *block,
     return count;
 }
 
-/* What may come into force */
+/* The check before a block comes into force */
 
 static bool bar_is_sane(const FarsideConfig *config,
                         const SwitchtecOptions *options, unsigned i,

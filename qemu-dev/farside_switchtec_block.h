@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a control block holds, without the lock that guards it: its registers
- * from SWITCHTEC_CTRL_BAR_ENTRY on, the windows that they make, and which of
- * them may come into force.
+ * The contents of a control block, without the lock that guards it: its
+ * registers from SWITCHTEC_CTRL_BAR_ENTRY on, the windows that they make, and
+ * the check before they come into force.
  */
 #ifndef FARSIDE_SWITCHTEC_BLOCK_H
 #define FARSIDE_SWITCHTEC_BLOCK_H

@@ -100,7 +100,7 @@ static int64_t held_now(Held *held)
     return held->time;
 }
 
-/* How long a wait that begins now may last, in ns. */
+/* The longest time that a wait which begins now may last, in ns. */
 static int64_t patience(FarsideWait *s, int64_t now)
 {
     int64_t timeout = timeout_of(s), held, all;

@@ -10,7 +10,7 @@
  * what calls no device. A CPU that waits for its own access is in no device's
  * code.
  *
- * How long: a wait lasts completion-timeout at most, together with all waits
+ * Its length: a wait lasts completion-timeout at most, together with all waits
  * inside it. A peer that let it expire is silent, and no wait for it begins
  * until a message of it comes. A peer may also be slow, and a device may need
  * thousands of answers before it releases the lock. So answers that take long

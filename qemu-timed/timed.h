@@ -46,7 +46,7 @@ static inline int64_t timed_clock_now(void)
 /* For stock QEMU's hooks, if an instruction takes another time than 1 ns. */
 int64_t timed_clock_read(void);
 void timed_clock_set_instruction(int64_t ps);
-/* How many instructions the CPU runs until @ns have just passed. */
+/* The number of instructions that the CPU runs until @ns have just passed. */
 int64_t timed_clock_instructions(int64_t ns);
 /* The time passes without the CPU: it is idle, or stalled in an access. */
 void timed_clock_advance(int64_t ns);

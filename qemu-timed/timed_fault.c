@@ -48,7 +48,7 @@ static const struct {
     {"read", FARSIDE_WIRE_READ},
 };
 
-/* What comes next */
+/* The next event of a fault */
 typedef enum Stage {
     STAGE_BEGIN,
     STAGE_TRAIN, /* a cut: the machines wait for each other again */

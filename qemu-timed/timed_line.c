@@ -20,7 +20,7 @@
 
 static const TimedOptions *options;
 static void (*wait_in_vain)(unsigned tries);
-/* How the guest takes the input of each line, while it takes none */
+/* The handler of each line's input, while the guest takes none */
 static IOCanReadHandler *held[TIMED_BLOCKING];
 static int (*stock_write)(Chardev *chr, const uint8_t *buf, int len);
 

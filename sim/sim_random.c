@@ -115,18 +115,3 @@ SimTime sim_random_exponential(SimRandom *random, SimTime mean)
     }
     return (SimTime)time;
 }
-
-void sim_random_permutation(SimRandom *random, uint32_t *ret_items,
-                            uint32_t count)
-{
-    uint32_t i;
-
-    for (i = 0; i < count; i++) {
-        uint32_t j = (uint32_t)sim_random_below(random, (uint64_t)i + 1);
-
-        if (j != i) {
-            ret_items[i] = ret_items[j];
-        }
-        ret_items[j] = i;
-    }
-}

@@ -82,7 +82,7 @@ SimEvent **sim_run_prepare(SimRun *run, uint32_t count)
     return (SimEvent **)(void *)run->scratch;
 }
 
-/* How many events ahead are fetched into the cache. */
+/* The number of events ahead that are fetched into the cache. */
 #define PREFETCH 8
 
 void sim_run_append(SimRun *run, uint32_t count)

@@ -42,21 +42,15 @@ static uint64_t bucket_middle(unsigned int bucket)
 
 SimHistogram *sim_histogram_new(void)
 {
-    SimHistogram *histogram = g_new(SimHistogram, 1);
+    SimHistogram *histogram = g_new0(SimHistogram, 1);
 
-    sim_histogram_reset(histogram);
+    histogram->min = UINT64_MAX;
     return histogram;
 }
 
 void sim_histogram_free(SimHistogram *histogram)
 {
     g_free(histogram);
-}
-
-void sim_histogram_reset(SimHistogram *histogram)
-{
-    memset(histogram, 0, sizeof(*histogram));
-    histogram->min = UINT64_MAX;
 }
 
 void sim_histogram_add_many(SimHistogram *histogram, uint64_t value,

@@ -11,7 +11,7 @@
 #include "clu_timed_check.h"
 #include "clu_timed_priv.h"
 
-/* How often the supervisor looks if all machines stand, in ms */
+/* The supervisor looks as often, in ms, if all machines stand. */
 #define TICK_MS 1
 
 /* Most steps and rounds of idle machines end within this real time. The

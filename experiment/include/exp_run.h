@@ -84,7 +84,7 @@ char *exp_run_cost_text(const ExpRun *run);
 bool exp_run_check(const GPtrArray *descriptions, const GPtrArray *limits,
                    GError **error);
 
-/* How far a run is. */
+/* The progress of a run. */
 typedef struct ExpProgress {
     const char *name; /* of the scenario */
     const char *unit; /* what is counted */

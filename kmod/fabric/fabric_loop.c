@@ -42,7 +42,7 @@ struct loop_end {
 	u32 hello[DLEND_HELLO_WORDS];	/* written by the other end */
 	struct irq_work irq;
 	struct mutex trans_mutex;	/* guards @trans */
-	/* Where the windows of the other end lead to. This end sets them. */
+	/* The targets of the windows of the other end. This end sets them. */
 	struct {
 		u64 addr, size;
 	} trans[DLEND_WINDOWS_MAX];

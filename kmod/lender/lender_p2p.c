@@ -119,7 +119,7 @@ static void route_end(struct route *route)
 	queue_work(lender_wq, &route->end);
 }
 
-/* Which routes are to end. NULL means any. */
+/* The routes that are to end. NULL means any. */
 struct wanted {
 	const struct lender_pair *pair;
 	struct dlend_peer *borrower;

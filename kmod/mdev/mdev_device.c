@@ -249,7 +249,7 @@ static long set_irqs(struct mdev_guest *guest, unsigned long arg)
 		return -EFAULT;
 	mutex_lock(&guest->slot->lock);
 	if (mdev_is_lost(guest)) {
-		/* What a user takes away is gone already. */
+		/* The interrupts that a user takes away are gone already. */
 		err = set.count ? -ENODEV : 0;
 		goto unlock;
 	}

@@ -109,13 +109,12 @@ void fab_core_go_on(FabCore *core)
     }
 }
 
-bool fab_core_is_busy(const FabCore *core)
+static bool is_busy(const FabCore *core)
 {
     return core->head || core->held;
 }
 
 SimTime fab_core_busy(const FabCore *core)
 {
-    return core->busy +
-           (fab_core_is_busy(core) ? core_now(core) - core->begin : 0);
+    return core->busy + (is_busy(core) ? core_now(core) - core->begin : 0);
 }

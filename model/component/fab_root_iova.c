@@ -24,10 +24,11 @@ typedef struct IovaMap {
 
 /* ---- What drivers map ------------------------------------------------- */
 
-static bool map_dma(FabRoot *root, unsigned domain, FabBusAddr addr,
-                    uint64_t size_bytes, FabBusAddr *ret_device_addr,
-                    GError **error)
+bool fab_root_map_dma(FabRoot *root, FabBdf device, FabBusAddr addr,
+                      uint64_t size_bytes, FabBusAddr *ret_device_addr,
+                      GError **error)
 {
+    unsigned domain = root->domain_of ? root->domain_of[device] : 0;
     uint64_t page = fab_root_page_bytes(root), align = page;
     FabBusAddr base, end;
     IovaMap map;
@@ -66,20 +67,6 @@ static bool map_dma(FabRoot *root, unsigned domain, FabBusAddr addr,
     g_array_append_val(root->iova_maps, map);
     *ret_device_addr = map.iova + (addr - base);
     return true;
-}
-
-bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
-                      FabBusAddr *ret_device_addr, GError **error)
-{
-    return map_dma(root, 0, addr, size_bytes, ret_device_addr, error);
-}
-
-bool fab_root_map_dma_for(FabRoot *root, FabBdf device, FabBusAddr addr,
-                          uint64_t size_bytes, FabBusAddr *ret_device_addr,
-                          GError **error)
-{
-    return map_dma(root, root->domain_of ? root->domain_of[device] : 0, addr,
-                   size_bytes, ret_device_addr, error);
 }
 
 void fab_root_unmap_dma(FabRoot *root, FabBusAddr device_addr)

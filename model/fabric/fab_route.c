@@ -186,8 +186,8 @@ static bool map_root(const Way *way, FabRoot *root, FabBdf device,
 {
     Record record = {.root = root};
 
-    if (!fab_root_map_dma_for(root, device, *addr, size_bytes, &record.addr,
-                              error)) {
+    if (!fab_root_map_dma(root, device, *addr, size_bytes, &record.addr,
+                          error)) {
         return false;
     }
     *addr = record.addr;

@@ -311,15 +311,6 @@ uint64_t fab_lend_window_bytes(const FabLend *lend)
     return lend->window_bytes;
 }
 
-bool fab_lend_bar(const FabLend *lend, int bar, FabBusAddr *ret_addr)
-{
-    if (bar < 0 || bar >= FAB_BARS || !lend->bar[bar]) {
-        return false;
-    }
-    *ret_addr = fab_mapping_addr(lend->bar[bar]);
-    return true;
-}
-
 const FabLendCounters *fab_lend_counters(const FabLend *lend)
 {
     return &lend->counters;

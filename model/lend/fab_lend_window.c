@@ -274,22 +274,6 @@ bool fab_lend_map(FabLend *lend, FabBusAddr addr, uint64_t size_bytes,
     g_array_append_val(lend->maps, map);
     counters->maps++;
     counters->mapped_bytes += map.size_bytes;
-    counters->most_bytes = MAX(counters->most_bytes, counters->mapped_bytes);
     *ret_device_addr = map.device_addr;
     return true;
-}
-
-void fab_lend_unmap(FabLend *lend, FabBusAddr device_addr)
-{
-    if (!lend->iommu) {
-        lend->counters.unmaps++;
-        return;
-    }
-    for (unsigned i = 0; i < lend->maps->len; i++) {
-        if (g_array_index(lend->maps, LendMap, i).device_addr == device_addr) {
-            lend->counters.unmaps++;
-            map_remove(lend, i);
-            return;
-        }
-    }
 }

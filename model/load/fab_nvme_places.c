@@ -140,9 +140,8 @@ static bool device_map(FabEndpoint *device, FabNvmeArea *area, GError **error)
         return false;
     }
     /* Memory that the lender offers for queues is mapped outside the window. */
-    return fab_root_map_dma_for(fab_component_as_root(area->home), drive->bdf,
-                                area->addr, area->size_bytes, &area->device,
-                                error);
+    return fab_root_map_dma(fab_component_as_root(area->home), drive->bdf,
+                            area->addr, area->size_bytes, &area->device, error);
 }
 
 /* Places @size_bytes at @target for the drive @device and a driver on @driver.

@@ -404,12 +404,6 @@ void fab_nic_rx_arm(FabNicRxQueue *queue)
                    queue->seen, queue->params.ring.flow);
 }
 
-void fab_nic_rx_read_head(FabNicRxQueue *queue, FabReadFn fn, void *owner)
-{
-    fab_root_read(queue->params.ring.driver, queue->cpu_regs + FAB_NIC_HEAD, 4,
-                  fn, owner, queue->params.ring.flow);
-}
-
 FabBusAddr fab_nic_rx_regs(const FabNicRxQueue *queue)
 {
     return queue->cpu_regs;

@@ -235,11 +235,6 @@ unsigned fab_memory_watch(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
     return mem->last_handle;
 }
 
-bool fab_memory_watched(const FabMemory *mem)
-{
-    return mem->watch_count;
-}
-
 bool fab_memory_watched_at(const FabMemory *mem, FabBusAddr addr,
                            uint64_t size_bytes)
 {

@@ -68,10 +68,8 @@ SimTime fab_memory_busy_until(const FabMemory *mem);
 unsigned fab_memory_watch(FabMemory *mem, FabBusAddr addr, uint64_t size_bytes,
                           FabWatchFn fn, void *owner);
 
-/* fab_memory_watched(): true if there is any watch. fab_memory_watched_at():
- * true if there may be a watch in [@addr, +@size_bytes). If the result is
+/* True if there may be a watch in [@addr, +@size_bytes). If the result is
  * false, fab_memory_notify() need not be called. */
-bool fab_memory_watched(const FabMemory *mem);
 bool fab_memory_watched_at(const FabMemory *mem, FabBusAddr addr,
                            uint64_t size_bytes);
 

@@ -212,7 +212,8 @@ void timed_board_leave(TimedBoard *board, unsigned machine);
 /* A new machine @machine begins where time stands still. All wait for it. Any
  * process may call this, before it starts the machine. */
 void timed_board_return(TimedBoard *board, unsigned machine);
-/* How often the machine that sends on @channel has left, and has returned */
+/* The number of times that the machine that sends on @channel has left, and has
+ * returned */
 uint32_t timed_board_departures(const TimedBoard *board, unsigned channel);
 uint32_t timed_board_returns(const TimedBoard *board, unsigned channel);
 /* The fault number @fault of the description has switched this machine off: the

@@ -39,8 +39,4 @@ double sim_random_double(SimRandom *random);
  * limited to one below SIM_TIME_NONE. */
 SimTime sim_random_exponential(SimRandom *random, SimTime mean);
 
-/* Fills @ret_items with 0 to @count - 1 in random order. */
-void sim_random_permutation(SimRandom *random, uint32_t *ret_items,
-                            uint32_t count);
-
 #endif

@@ -23,9 +23,6 @@ SimHistogram *sim_histogram_new(void);
 void sim_histogram_free(SimHistogram *histogram);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(SimHistogram, sim_histogram_free)
 
-/* Forgets all values, e.g. at the end of a warm-up. */
-void sim_histogram_reset(SimHistogram *histogram);
-
 void sim_histogram_add(SimHistogram *histogram, uint64_t value);
 /* Adds @value @times times. */
 void sim_histogram_add_many(SimHistogram *histogram, uint64_t value,

@@ -2,7 +2,7 @@
 #include "fab_port_priv.h"
 #include "fab_busy.h"
 
-#include "sim_random.h"
+#include "random_order.h"
 
 #define HOSTS   2
 #define DEVICES 4 /* below the switch; a fifth hangs off a root port */
@@ -168,7 +168,7 @@ static FabBusAddr device_address(BusyHost *host, FabBusAddr addr, uint64_t size)
     g_autoptr(GError) error = NULL;
     FabBusAddr result;
 
-    fab_root_map_dma(host->root, addr, size, &result, &error);
+    fab_root_map_dma(host->root, 0, addr, size, &result, &error);
     ck_assert_msg(!error, "%s", error ? error->message : "");
     return result;
 }
@@ -308,7 +308,7 @@ Busy *busy_new(uint64_t shuffle)
         order[i] = i;
     }
     if (shuffle) {
-        sim_random_permutation(&random, order, HOSTS * MAKES);
+        random_order(&random, order, HOSTS * MAKES);
     }
     for (unsigned i = 0; i < HOSTS * MAKES; i++) {
         make(busy, order[i]);
@@ -317,7 +317,7 @@ Busy *busy_new(uint64_t shuffle)
         order[i] = i;
     }
     if (shuffle) {
-        sim_random_permutation(&random, order, HOSTS * LINKS + 1);
+        random_order(&random, order, HOSTS * LINKS + 1);
     }
     for (unsigned i = 0; i <= HOSTS * LINKS; i++) {
         join(busy, order[i]);

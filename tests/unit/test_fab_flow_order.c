@@ -11,7 +11,7 @@
 #include "fab_flow_dma.h"
 #include "fab_flow_mmio.h"
 #include "fab_lab.h"
-#include "sim_random.h"
+#include "random_order.h"
 #include "../suite.h"
 
 /* Two hosts with two devices each below a switch, and flows that compete for
@@ -100,7 +100,7 @@ static char *pair_run(uint64_t seed, uint64_t shuffle)
     Pair pair;
 
     sim_random_init(&random, shuffle, "order");
-    sim_random_permutation(&random, order, G_N_ELEMENTS(parts));
+    random_order(&random, order, G_N_ELEMENTS(parts));
     for (unsigned i = 0; i < G_N_ELEMENTS(parts); i++) {
         pair_add(fab, &pair, parts[shuffle ? order[i] : i]);
     }

@@ -148,6 +148,18 @@ static FabBusAddr map(FabLend *lend, FabBusAddr addr, uint64_t size_bytes)
     return device_addr;
 }
 
+/* The address of the BAR of a borrowed device for the CPU of @borrower. */
+static FabBusAddr borrowed_bar(const TestHost *borrower, FabComponent *device,
+                               int bar)
+{
+    FabBusAddr addr = 0;
+
+    ck_assert(fab_route_map(fab_root_component(borrower->root), device,
+                            fab_component_bars(device)[bar].addr, 64, &addr,
+                            NULL));
+    return addr;
+}
+
 /* Writes and reads at @addr by DMA, and checks that every byte reached the
  * memory of @host. */
 static void check_arrives(FabComponent *device, FabBusAddr addr,
@@ -226,34 +238,21 @@ START_TEST(memory_through_the_window)
     check_arrives(a.dev[0], other, &b);
     /* The lender's root sees requests when it has to translate them. */
     ck_assert_int_eq(fab_root_counters(a.root)->forwarded_writes > 0, _i & 1);
-    if (_i & 2) {
-        fab_lend_unmap(lend, addr);
-        ck_assert_int_eq(lab_dma(a.dev[0], FAB_TLP_MRD, addr, 64),
-                         FAB_STATUS_UR);
-        ck_assert_uint_gt(fab_root_iommu_counters(b.root)->faults, 0);
-    }
 }
 END_TEST
 
 START_TEST(registers_through_the_window)
 {
     TestHost a, b;
-    FabLend *lend;
-    FabBusAddr addr;
     FabEndpoint *device;
 
     two_hosts(_i, 8 * GIB, 16 * GIB, &a, &b);
     device = fab_component_as_endpoint(a.dev[1]);
-    lend = borrow(a.dev[1], &b, 0, false);
-    ck_assert(fab_lend_bar(lend, 2, &addr));
-    fab_root_write(b.root, addr + 128, 8, 0, 0);
-    ck_assert(fab_lend_bar(lend, 0, &addr));
-    fab_root_write(b.root, addr, 4, 0, 0);
+    borrow(a.dev[1], &b, 0, false);
+    fab_root_write(b.root, borrowed_bar(&b, a.dev[1], 2) + 128, 8, 0, 0);
+    fab_root_write(b.root, borrowed_bar(&b, a.dev[1], 0), 4, 0, 0);
     sim_engine_run(engine);
     ck_assert_uint_eq(fab_endpoint_counters(device)->served_bytes, 12);
-    ck_assert(!fab_lend_bar(lend, 1, &addr));
-    ck_assert(!fab_lend_bar(lend, -1, &addr));
-    ck_assert(!fab_lend_bar(lend, FAB_BARS, &addr));
 }
 END_TEST
 
@@ -342,15 +341,14 @@ START_TEST(full_window)
     TestHost a, b;
     unsigned pages = ENTRY / KIB4;
     g_autoptr(GError) error = NULL;
-    FabBusAddr memory, first = 0, addr;
+    FabBusAddr memory, addr;
     FabLend *lend;
 
     two_hosts(2, 16 * GIB, 256 * MIB, &a, &b);
     lend = borrow(a.dev[0], &b, ENTRY, false);
     memory = buffer(&b, 2 * ENTRY);
     for (unsigned i = 0; i < pages; i++) {
-        addr = map(lend, memory + i * KIB4, KIB4);
-        first = i ? first : addr;
+        map(lend, memory + i * KIB4, KIB4);
     }
     ck_assert_uint_eq(fab_lend_counters(lend)->mapped_bytes, ENTRY);
     ck_assert(!fab_lend_map(lend, memory + ENTRY, 1, &addr, &error));
@@ -358,10 +356,6 @@ START_TEST(full_window)
     ck_assert(strstr(error->message, "a.dev0: No room in IOMMU range"));
     ck_assert_uint_eq(fab_lend_counters(lend)->no_room, 1);
     ck_assert_uint_eq(fab_lend_counters(lend)->maps, pages);
-    /* An unmapped page can be mapped again. */
-    fab_lend_unmap(lend, first);
-    ck_assert_uint_eq(map(lend, memory + ENTRY, KIB4), first);
-    ck_assert_uint_eq(fab_lend_counters(lend)->most_bytes, ENTRY);
     /* For an address outside memory the error is not the lack of room. */
     g_clear_error(&error);
     ck_assert(!fab_lend_map(lend, UINT64_C(1) << 45, 1, &addr, &error));
@@ -441,9 +435,7 @@ START_TEST(nobody_else_reaches_it)
     check_arrives(a.dev[0], addr, &b);
     ck_assert_uint_eq(fab_lend_counters(lend)->maps, 1);
     ck_assert(fab_route_map(borrower, a.dev[0], bar + 64, 64, &addr, NULL));
-    ck_assert(fab_lend_bar(lend, 2, &bar));
-    ck_assert_uint_eq(addr, bar + 64);
-    bar = fab_component_bars(a.dev[0])[2].addr;
+    ck_assert_uint_eq(addr, borrowed_bar(&b, a.dev[0], 2) + 64);
     ck_assert(fab_route_map(b.dev[0], a.dev[0], bar, 64, &addr, NULL));
     ck_assert_int_eq(lab_dma(b.dev[0], FAB_TLP_MRD, addr, 64), FAB_STATUS_SC);
     /* The other device of the lender is not affected. */
@@ -861,7 +853,7 @@ START_TEST(nothing_is_left)
         first = i ? first : addr;
         ck_assert_uint_eq(addr, first);
         map(lends[0], memory, SIZE);
-        fab_lend_unmap(lends[2], map(lends[2], memory, SIZE));
+        map(lends[2], memory, SIZE);
         fab_lend_set_interrupt(lends[1], handle, &handled);
         ck_assert(fab_lend_enable_p2p(lends[0], hosts[0].dev[1], NULL));
         ck_assert(fab_lend_enable_p2p(lends[0], hosts[2].dev[0], NULL));

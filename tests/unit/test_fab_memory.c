@@ -395,7 +395,7 @@ START_TEST(watchers_hear_of_what_they_watch)
                 heard++;
             }
         }
-        ck_assert_int_eq(fab_memory_watched(mem), any);
+        ck_assert_int_eq(fab_memory_watched_at(mem, 0, UINT64_MAX), any);
         fab_memory_notify(mem, addr, size, round);
         for (uint32_t i = 0; i < WATCHERS; i++) {
             ck_assert_uint_eq(watchers[i].calls, watchers[i].expected);
@@ -426,7 +426,7 @@ START_TEST(watchers_get_address_and_data_of_the_write)
     fab_memory_unwatch(mem, watcher.handle);
     fab_memory_unwatch(mem, watcher.handle);
     fab_memory_unwatch(mem, 0);
-    ck_assert(!fab_memory_watched(mem));
+    ck_assert(!fab_memory_watched_at(mem, 0, UINT64_MAX));
     fab_memory_notify(mem, 0x1000, 8, 2);
     ck_assert_uint_eq(watcher.calls, 1);
 

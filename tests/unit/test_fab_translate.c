@@ -36,7 +36,7 @@ static FabBusAddr map(FixtureHost *host, uint64_t bytes, FabBusAddr *ret_device)
     FabBusAddr addr;
 
     ck_assert(fab_root_alloc(host->root, bytes, KIB(4), &addr));
-    fab_root_map_dma(host->root, addr, bytes, ret_device, &error);
+    fab_root_map_dma(host->root, 0, addr, bytes, ret_device, &error);
     ck_assert_msg(!error, "%s", error ? error->message : "");
     return addr;
 }

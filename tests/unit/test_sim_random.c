@@ -205,43 +205,6 @@ START_TEST(test_exponential_limit)
 }
 END_TEST
 
-START_TEST(test_permutation)
-{
-    enum {
-        DRAWS = 60000,
-        COUNT = 1000
-    };
-    uint32_t counts[27] = {0};
-    uint32_t orders[6];
-    uint32_t items[COUNT];
-    bool seen[COUNT] = {false};
-    SimRandom random;
-    int i, n = 0;
-
-    sim_random_init(&random, 6, "permutation");
-    sim_random_permutation(&random, items, COUNT);
-    for (i = 0; i < COUNT; i++) {
-        ck_assert_uint_lt(items[i], COUNT);
-        ck_assert(!seen[items[i]]);
-        seen[items[i]] = true;
-    }
-
-    for (i = 0; i < DRAWS; i++) {
-        sim_random_permutation(&random, items, 3);
-        counts[items[0] * 9 + items[1] * 3 + items[2]]++;
-    }
-    for (i = 0; i < 27; i++) {
-        if (counts[i]) {
-            ck_assert_int_lt(n, 6);
-            orders[n++] = counts[i];
-        }
-    }
-    ck_assert_int_eq(n, 6);
-    ck_assert_double_lt(chi_square(orders, 6, DRAWS), 20.515);
-    sim_random_permutation(&random, items, 0);
-}
-END_TEST
-
 int main(void)
 {
     Suite *suite = suite_create("sim_random");
@@ -254,7 +217,6 @@ int main(void)
     tcase_add_test(tcase, test_below);
     tcase_add_test(tcase, test_double_and_exponential);
     tcase_add_test(tcase, test_exponential_limit);
-    tcase_add_test(tcase, test_permutation);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

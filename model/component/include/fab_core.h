@@ -37,7 +37,6 @@ void fab_core_run(FabCore *core, FabCoreJob *job);
 /* Ends the hold of the last job that was done. */
 void fab_core_go_on(FabCore *core);
 
-bool fab_core_is_busy(const FabCore *core);
 /* The time for which the core has worked, up to now. */
 SimTime fab_core_busy(const FabCore *core);
 

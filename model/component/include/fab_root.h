@@ -113,18 +113,14 @@ bool fab_root_alloc_in_node(FabRoot *root, unsigned node, uint64_t size_bytes,
                             uint64_t align_bytes, FabBusAddr *ret_addr);
 
 /*
- * Maps [@addr, +@size_bytes) of the host's address space for its devices, and
- * returns the address that a device must use. With the IOMMU off this is @addr.
- * With the IOMMU on it is a device address, mapped in pages of
- * iommu.page_bytes.
+ * Maps [@addr, +@size_bytes) of the host's address space for the device with
+ * the Requester ID @device, and those of its domain, and returns the address
+ * that they must use. With the IOMMU off this is @addr. With the IOMMU on it is
+ * a device address, mapped in pages of iommu.page_bytes.
  */
-bool fab_root_map_dma(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
-                      FabBusAddr *ret_device_addr, GError **error);
-
-/* The same in the domain of the device with Requester ID @device. */
-bool fab_root_map_dma_for(FabRoot *root, FabBdf device, FabBusAddr addr,
-                          uint64_t size_bytes, FabBusAddr *ret_device_addr,
-                          GError **error);
+bool fab_root_map_dma(FabRoot *root, FabBdf device, FabBusAddr addr,
+                      uint64_t size_bytes, FabBusAddr *ret_device_addr,
+                      GError **error);
 
 /* Removes the mapping made by fab_root_map_dma() that contains @device_addr. A
  * range that was mapped several times stays until it is unmapped as often. */

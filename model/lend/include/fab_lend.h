@@ -77,10 +77,6 @@ FabLend *fab_lend_of(FabEndpoint *device);
 bool fab_lend_is_vm(const FabLend *lend);
 uint64_t fab_lend_window_bytes(const FabLend *lend);
 
-/* The address of BAR @bar of the device for the borrower's CPU. Returns false
- * if it has no such BAR. */
-bool fab_lend_bar(const FabLend *lend, int bar, FabBusAddr *ret_addr);
-
 /*
  * Maps [@addr, +@size_bytes) of the borrower's memory for the device, and
  * returns the address that the device must use. Fails with FAB_ERROR_NO_ROOM
@@ -89,9 +85,6 @@ bool fab_lend_bar(const FabLend *lend, int bar, FabBusAddr *ret_addr);
  */
 bool fab_lend_map(FabLend *lend, FabBusAddr addr, uint64_t size_bytes,
                   FabBusAddr *ret_device_addr, GError **error);
-
-/* Removes a mapping, by the address that fab_lend_map() returned. */
-void fab_lend_unmap(FabLend *lend, FabBusAddr device_addr);
 
 /*
  * Maps all BARs of @target for the device. @target is a device in the
@@ -126,10 +119,9 @@ void fab_lend_msi(const FabLend *lend, unsigned vector, FabBusAddr *ret_addr,
                   uint32_t *ret_data);
 
 typedef struct FabLendCounters {
-    uint64_t maps, unmaps;
+    uint64_t maps;
     uint64_t no_room;      /* mappings that did not fit into the window */
-    uint64_t mapped_bytes; /* part of the window that is mapped now */
-    uint64_t most_bytes;   /* largest value of mapped_bytes so far */
+    uint64_t mapped_bytes; /* part of the window that is mapped */
     uint64_t interrupts;   /* calls of the handler */
 } FabLendCounters;
 

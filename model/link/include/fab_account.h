@@ -11,7 +11,7 @@
  * found. Losses, and requests that failed without payload, are kept by place.
  */
 
-/* Why a TLP did not do what its requester wanted. */
+/* The reason why a TLP did not do what its requester wanted. */
 typedef enum FabLossCause {
     FAB_LOSS_UNSUPPORTED, /* nothing claims it: UR (PCIe 5.0 s2.3.1) */
     FAB_LOSS_ABORTED,     /* CA (s2.3.1) */

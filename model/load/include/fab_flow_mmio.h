@@ -4,7 +4,7 @@
 
 #include "fab_flow.h"
 
-/* How the CPU of the target's host sees a write. */
+/* The way in which the CPU of the target's host sees a write. */
 typedef enum FabSeen {
     FAB_SEEN_NOT,
     FAB_SEEN_POLLING,

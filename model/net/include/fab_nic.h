@@ -132,8 +132,6 @@ void fab_nic_rx_post(FabNicRxQueue *queue, const FabNicBuffer *buffer);
 void fab_nic_rx_bell(FabNicRxQueue *queue);
 /* Allows the next interrupt, by a write to a register. A new queue is armed. */
 void fab_nic_rx_arm(FabNicRxQueue *queue);
-/* The CPU reads the head register of the queue. */
-void fab_nic_rx_read_head(FabNicRxQueue *queue, FabReadFn fn, void *owner);
 /* Address of the queue's registers for the driver's CPU. */
 FabBusAddr fab_nic_rx_regs(const FabNicRxQueue *queue);
 
