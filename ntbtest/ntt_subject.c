@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+#include <string.h>
+
 #include "clu_error.h"
 #include "ntt_run.h"
 #include "topo_change.h"
@@ -41,24 +43,39 @@ static TopoDescription *load(const char *file, const GPtrArray *sets,
                                           : NULL;
 }
 
-/* The changes of all hosts of @plain, the description without changes */
+/* Adds @set (nullable), for each host of @plain if it is for all. */
+static void add_set(GPtrArray *sets, const char *set,
+                    const TopoDescription *plain)
+{
+    if (!set) {
+        return;
+    }
+    if (!g_str_has_prefix(set, NTT_ALL_HOSTS)) {
+        g_ptr_array_add(sets, g_strdup(set));
+        return;
+    }
+    for (unsigned i = 0; i < plain->hosts->len; i++) {
+        const TopoHost *host = plain->hosts->pdata[i];
+
+        g_ptr_array_add(sets, g_strdup_printf("hosts.%s.%s", host->name,
+                                              set + strlen(NTT_ALL_HOSTS)));
+    }
+}
+
+/* The changes of @plain, the description without changes */
 static GPtrArray *make_sets(const NttChip *chip, const NttKernel *kernel,
                             const TopoDescription *plain)
 {
     GPtrArray *sets = g_ptr_array_new_with_free_func(g_free);
 
-    for (unsigned i = 0; i < plain->hosts->len; i++) {
-        const TopoHost *host = plain->hosts->pdata[i];
+    for (unsigned i = 0; i < G_N_ELEMENTS(chip->sets); i++) {
+        add_set(sets, chip->sets[i], plain);
+    }
+    for (unsigned i = 0; i < kernel->keys->len; i++) {
+        g_autofree char *set =
+            g_strconcat(NTT_ALL_HOSTS "vm.", kernel->keys->pdata[i], NULL);
 
-        if (chip->set) {
-            g_ptr_array_add(
-                sets, g_strdup_printf("hosts.%s.%s", host->name, chip->set));
-        }
-        for (unsigned k = 0; k < kernel->keys->len; k++) {
-            g_ptr_array_add(sets,
-                            g_strdup_printf("hosts.%s.vm.%s", host->name,
-                                            (char *)kernel->keys->pdata[k]));
-        }
+        add_set(sets, set, plain);
     }
     return sets;
 }

@@ -13,10 +13,12 @@
 typedef struct NttChip {
     const char *name;
     const char *scenario; /* a description whose hosts all have the chip */
-    /* Changes of all its hosts: the part behind "hosts.NAME." of a --set; NULL:
-     * none. */
-    const char *set;
+    /* Its changes, as of --set, ended by NULL; one that begins with
+     * NTT_ALL_HOSTS is for each host. */
+    const char *sets[3];
 } NttChip;
+
+#define NTT_ALL_HOSTS "hosts.*."
 
 typedef struct NttClient {
     const char *name; /* its program in clients/ */
