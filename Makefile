@@ -55,7 +55,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 .PHONY: all program deps need-deps paper report fidelity oracles cluster \
         devices guest guest-6.12 guest-debug kmod \
         gate test test-ci test-platforms test-sim test-sweep test-device test-cluster test-lending \
-        test-kdebug test-kvm \
+        test-kdebug test-kvm test-chips \
         test-drive test-ring test-hostile test-timed explore bench bench-vm regress \
         regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
@@ -182,6 +182,14 @@ SEED   ?= 1
 test-ring: cluster
 	STATE=$(BUILD)/ring FARSIDE_GUEST=build-guest tests/lending/ring \
 	    $(BUILD)/cli/farside $(HOSTS) $(CYCLES) $(SEED)
+
+# The kernel's NTB tests and clients on every chip. "make test-chips CHIPS='--chip amd'"
+# tries one; KERNEL='--kernel 6.12' another kernel.
+CHIPS  ?=
+KERNEL ?=
+test-chips: cluster
+	$(BUILD)/cli/farside ntb-test $(CHIPS) $(KERNEL) -o $(BUILD)/ntb-test \
+	    --junit $(BUILD)/ntb-test.xml
 
 # Clusters whose machines have KVM, in a machine that emulates it if need be.
 test-kvm: cluster

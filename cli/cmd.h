@@ -55,6 +55,7 @@ extern const CmdVerb cmd_import;
 extern const CmdVerb cmd_inventory;
 extern const CmdVerb cmd_merge;
 extern const CmdVerb cmd_metadata;
+extern const CmdVerb cmd_ntb_test;
 extern const CmdVerb cmd_path;
 extern const CmdVerb cmd_plan;
 extern const CmdVerb cmd_plot;

@@ -10,10 +10,11 @@
 
 /* Only this table lists the verbs. */
 static const CmdVerb *const verbs[] = {
-    &cmd_run,    &cmd_merge,    &cmd_check,   &cmd_topo,    &cmd_fit,
-    &cmd_path,   &cmd_plan,     &cmd_convert, &cmd_import,  &cmd_inventory,
-    &cmd_select, &cmd_metadata, &cmd_trace,   &cmd_compare, &cmd_plot,
-    &cmd_export, &cmd_report,   &cmd_cluster, &cmd_bench,   NULL};
+    &cmd_run,    &cmd_merge,    &cmd_check,   &cmd_topo,     &cmd_fit,
+    &cmd_path,   &cmd_plan,     &cmd_convert, &cmd_import,   &cmd_inventory,
+    &cmd_select, &cmd_metadata, &cmd_trace,   &cmd_compare,  &cmd_plot,
+    &cmd_export, &cmd_report,   &cmd_cluster, &cmd_ntb_test, &cmd_bench,
+    NULL};
 
 static const CmdVerb program = {
     .name = "",

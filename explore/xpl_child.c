@@ -16,7 +16,7 @@
 #define BY_SIGNAL 128
 
 /* In the child: it has a group of its own, does not outlive its parent, and
- * takes signals, which its parent has blocked. */
+ * takes signals, which its parent has blocked or ignores. */
 static void prepare(void *unused)
 {
     sigset_t none;
@@ -24,6 +24,7 @@ static void prepare(void *unused)
     (void)unused;
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    signal(SIGPIPE, SIG_DFL);
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, NULL);
 }

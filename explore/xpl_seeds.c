@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "xpl_seeds.h"
+#include "xpl_signals.h"
 #include "exp_shrink.h"
 
 /* The threads share this. */
@@ -200,45 +201,6 @@ static gpointer work_main(gpointer data)
     return NULL;
 }
 
-/* The signals by which a user ends an exploration. */
-static sigset_t end_signals(void)
-{
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    return set;
-}
-
-void xpl_hold_signals(void)
-{
-    const sigset_t set = end_signals();
-
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
-}
-
-/* Tells the threads if the user wants to end. */
-static int watch_signals(XplExplore *explore, const gint *running)
-{
-    const struct timespec turn = {.tv_nsec = 100000000};
-    const sigset_t set = end_signals();
-    int got = 0;
-
-    while (g_atomic_int_get(running) > 0) {
-        int signal = sigtimedwait(&set, NULL, &turn);
-
-        if (signal > 0 && got == 0) {
-            img_tell(&explore->notes,
-                     "farside cluster explore: ending the clusters");
-            got = signal;
-            g_atomic_int_set(&explore->is_stopped, 1);
-        }
-    }
-    return got;
-}
-
 /* One function in a thread of its own, so that signals are seen meanwhile. */
 typedef struct Call {
     void (*run)(void *owner);
@@ -259,7 +221,8 @@ int xpl_watched(XplExplore *explore, void (*run)(void *owner), void *owner)
 {
     Call call = {run, owner, 1};
     GThread *thread = g_thread_new("explore", call_main, &call);
-    int got = watch_signals(explore, &call.running);
+    int got = xpl_watch_signals(&call.running, &explore->is_stopped,
+                                &explore->notes, "cluster explore");
 
     g_thread_join(thread);
     return got;
@@ -276,7 +239,8 @@ int xpl_seeds(XplSeeds *seeds, GError **error)
     for (unsigned i = 0; i < seeds->jobs; i++) {
         g_ptr_array_add(threads, g_thread_new("explore", work_main, &work));
     }
-    got = watch_signals(seeds->explore, &work.running);
+    got = xpl_watch_signals(&work.running, &seeds->explore->is_stopped,
+                            &seeds->explore->notes, "cluster explore");
     for (unsigned i = 0; i < threads->len; i++) {
         g_thread_join(threads->pdata[i]);
     }

@@ -17,11 +17,8 @@ typedef struct XplSeeds {
     bool keep;            /* the folders of schedules that have not failed */
 } XplSeeds;
 
-/* Blocks SIGINT, SIGTERM and SIGHUP in this thread and those that it makes. */
-void xpl_hold_signals(void);
-
-/* Calls @run in another thread. If one of these signals comes meanwhile, sets
- * is_stopped and returns the signal at the end; 0 otherwise. */
+/* Calls @run in another thread. If a signal of xpl_hold_signals() comes
+ * meanwhile, sets is_stopped and returns the signal at the end; 0 otherwise. */
 int xpl_watched(XplExplore *explore, void (*run)(void *owner), void *owner);
 
 /*

@@ -9,6 +9,7 @@
 #include "topo_units.h"
 #include "xpl_seeds.h"
 #include "xpl_session.h"
+#include "xpl_signals.h"
 
 enum {
     OK = 0,

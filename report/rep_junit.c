@@ -3,9 +3,7 @@
 
 #include "table_text.h"
 
-/* Escapes @text for XML 1.0, which has no control characters. The caller frees
- * the result. */
-static char *escape(const char *text)
+char *rep_junit_escape(const char *text)
 {
     g_autofree char *clean = table_text_from(text, -1, true);
 
@@ -38,9 +36,9 @@ static void append_case(GString *xml, const RepComparison *comparison,
                         unsigned index)
 {
     const RepCurve *curve = rep_comparison_curve(comparison, index);
-    g_autofree char *suite = escape(rep_comparison_name(comparison));
-    g_autofree char *name = escape(curve->name);
-    g_autofree char *column = escape(curve->column);
+    g_autofree char *suite = rep_junit_escape(rep_comparison_name(comparison));
+    g_autofree char *name = rep_junit_escape(curve->name);
+    g_autofree char *column = rep_junit_escape(curve->column);
     g_autofree char *body = NULL;
     GString *points;
     unsigned i;
@@ -60,7 +58,7 @@ static void append_case(GString *xml, const RepComparison *comparison,
             append_point(points, point);
         }
     }
-    body = escape(points->str);
+    body = rep_junit_escape(points->str);
     g_string_free(points, TRUE);
     g_string_append_printf(
         xml,
@@ -92,7 +90,8 @@ char *rep_junit_print(const GPtrArray *comparisons)
     for (i = 0; i < comparisons->len; i++) {
         const RepComparison *comparison = comparisons->pdata[i];
         unsigned n_curves = rep_comparison_n_curves(comparison);
-        g_autofree char *name = escape(rep_comparison_name(comparison));
+        g_autofree char *name =
+            rep_junit_escape(rep_comparison_name(comparison));
 
         g_string_append_printf(
             xml, "  <testsuite name=\"%s\" tests=\"%u\" failures=\"%u\">\n",

@@ -9,4 +9,8 @@
  * it. */
 char *rep_junit_print(const GPtrArray *comparisons);
 
+/* Escapes @text for XML 1.0, which has no control characters. The caller frees
+ * the result. */
+char *rep_junit_escape(const char *text);
+
 #endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+#include "ntt_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <glib.h>
+
+/* ntb_test.sh tries each window, so Switchtec has few entries of its LUT. With
+ * fewer than 8 ntb_netdev has room for 3 packets in a window, and never sends
+ * any. */
+const NttChip ntt_chips[] = {
+    {"switchtec",
+     "scenarios/cluster/two-hosts.yaml",
+     {NTT_ALL_HOSTS "devices.ntb0.vm.options.lut-entries=8"}},
+    {"amd", "scenarios/cluster/amd.yaml", {NULL}},
+    {NULL, NULL, {NULL}},
+};
+
+const NttClient ntt_clients[] = {
+    {"ntb_test", "the kernel's tools/testing/selftests/ntb/ntb_test.sh", 400,
+     true},
+    {"tool", "ntb_tool: link, doorbells, scratchpads, messages, windows", 60,
+     false},
+    {"pingpong", "ntb_pingpong: all hosts of the chip at once", 60, false},
+    {"msi", "ntb_msi_test: interrupts through a window", 60, false},
+    {"perf", "ntb_perf: a rate, and whether the data arrive", 120, false},
+    {"netdev", "ntb_transport and ntb_netdev: pings, TCP", 100, false},
+    {"order", "modules loaded and unloaded in each order", 100, false},
+    {"reboot", "one host loses its power, returns, and reboots", 120, false},
+    {"flap", "the cable is pulled out while data cross it", 120, false},
+    {NULL, NULL, 0, false},
+};
+
+const NttExpected ntt_expected[] = {
+    /* ---- By nature ------------------------------------------------------ */
+    {NTT_CANNOT, "driver-messages", "switchtec", "tool", "messages", NULL,
+     "^unsupported", 0, 0, false,
+     "ntb_hw_switchtec keeps the message registers for itself"},
+    {NTT_CANNOT, "driver-messages", "switchtec", "ntb_test", "msg*", NULL,
+     "^Unsupported", 0, 0, false,
+     "ntb_hw_switchtec keeps the message registers for itself"},
+    {NTT_CANNOT, "no-messages", "amd", "tool", "messages", NULL, "^unsupported",
+     0, 0, false, "the hardware has no message registers"},
+    {NTT_CANNOT, "no-messages", "amd", "ntb_test", "msg*", NULL, "^Unsupported",
+     0, 0, false, "the hardware has no message registers"},
+    {NTT_CANNOT, "own-vectors", "amd", "msi", "both are ready", NULL,
+     "has no vector left", 0, 0, false,
+     "ntb_msi needs interrupt vectors that the driver leaves free, and only "
+     "ntb_hw_switchtec does"},
+    {NTT_CANNOT, "own-vectors", "amd", "ntb_test", "MSI", NULL, NULL, 0, 0,
+     false,
+     "ntb_msi needs interrupt vectors that the driver leaves free; the module "
+     "loads all the same, and ntb_test.sh ends for want of its files"},
+    {NTT_CANNOT, "link-stays", "amd", "ntb_test", "link*", NULL, NULL, 0, 0,
+     false,
+     "amd_ntb_link_disable() masks events and leaves the link up, so "
+     "ntb_test.sh waits for ever for its end"},
+    /* ---- Defects of the kernel ------------------------------------------ */
+    {NTT_DEFECT, "amd-link-enable", "amd", "tool", "b enables the link", "b",
+     "Invalid argument", 0, 0, false,
+     "amd_ntb_link_enable() returns -EINVAL on the secondary side after it has "
+     "enabled the link"},
+    {NTT_DEFECT, "perf-lost-message", "*", "perf",
+     "they tell each other their windows", NULL, "have not told each other", 0,
+     0, true,
+     "ntb_perf ignores a doorbell that comes before it has noticed the link, "
+     "and the peer does not ring again"},
+    {0},
+};
+
+const NttChip *ntt_chip_find(const char *name)
+{
+    for (const NttChip *chip = ntt_chips; chip->name; chip++) {
+        if (strcmp(chip->name, name) == 0) {
+            return chip;
+        }
+    }
+    return NULL;
+}
+
+const NttClient *ntt_client_find(const char *name)
+{
+    for (const NttClient *client = ntt_clients; client->name; client++) {
+        if (strcmp(client->name, name) == 0) {
+            return client;
+        }
+    }
+    return NULL;
+}
+
+unsigned ntt_series(const char *release)
+{
+    unsigned major, minor;
+
+    return sscanf(release, "%4u.%3u", &major, &minor) == 2
+               ? major * 1000 + minor
+               : 0;
+}
+
+bool ntt_expected_applies(const NttExpected *expected, const char *chip,
+                          const char *client, const char *from,
+                          const char *step, unsigned series)
+{
+    return g_pattern_match_simple(expected->chip, chip) &&
+           g_pattern_match_simple(expected->client, client) &&
+           g_pattern_match_simple(expected->step, step) &&
+           (!expected->from || strcmp(expected->from, from) == 0) &&
+           (expected->since == 0 || series >= expected->since) &&
+           (expected->until == 0 || series <= expected->until);
+}
