@@ -212,6 +212,8 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                     has_rate ? topo_part_rate(part, "nodes.bandwidth") : 0,
                 .write_bytes = topo_part_bytes(part, "nodes.writes"),
                 .acknowledge = topo_part_time(part, "nodes.acknowledge"),
+                .shares =
+                    strcmp(topo_part_text(part, "nodes.shares"), "nodes") == 0,
             },
     };
 }

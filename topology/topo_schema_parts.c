@@ -126,7 +126,15 @@ static const TopoKey cpu_keys[] = {
         "0B: no limit; one write always may"),
     MAY("nodes.acknowledge", TIME, "0ps", "0ps", "1ms", 0,
         "time for which such a write stays on its way; meanwhile its root port "
-        "sends no write elsewhere"),
+        "sends no write to RAM or to a third node"),
+    WORD("nodes.shares", "ports", "ports|nodes",
+         "shares of what waits for a root port: ports: all ports are alike; "
+         "nodes: its own node has as much as the others together, these are "
+         "alike, and so are the ports of a node"),
+    {.key = "ways",
+     .type = TOPO_TYPE_LIST,
+     .section = &topo_section_way,
+     .help = "ways from node to node that are not as `nodes` has it"},
     NEEDS("memory.size", BYTES, "1MiB", "1TiB", 0, "RAM of the host"),
     NEEDS("memory.latency", TIME, "0ps", "1ms", 0,
           "time from a read at the root port to its data there"),
@@ -494,6 +502,22 @@ const TopoSection topo_section_root_port = {
             "`nodes:` has what lies between two of them"),
     },
     4};
+
+const TopoSection topo_section_way = {
+    "way", "A member of `ways`: one direction between two nodes of a CPU.",
+    (const TopoKey[]){
+        NEEDS("from", INT, "0", "15", 0, "node"),
+        NEEDS("to", INT, "0", "15", 0, "node"),
+        MAY("latency", TIME, NULL, "0ps", "1ms", 0,
+            "as `nodes.latency`, which it replaces"),
+        MAY("bandwidth", RATE, NULL, "1MB/s", NULL, 0,
+            "of this way alone, counted in payload; without it no limit"),
+        MAY("writes", BYTES, NULL, "0B", "16MiB", 0,
+            "as `nodes.writes`, which it replaces"),
+        MAY("acknowledge", TIME, NULL, "0ps", "1ms", 0,
+            "as `nodes.acknowledge`, which it replaces"),
+    },
+    6};
 
 const TopoSection topo_section_bar = {
     "BAR", "A member of `bars`. A 64-bit BAR takes two numbers of the six.",

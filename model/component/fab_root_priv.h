@@ -149,6 +149,8 @@ struct FabRoot {
     FabRootParams params;
     struct RootAts *ats;               /* NULL: the IOMMU is off */
     unsigned node_of[FAB_SOURCES_MAX]; /* by root port */
+    FabNodeWay *node_ways; /* of FAB_NODES times FAB_NODES; NULL: all are as
+                              params.nodes has it */
     uint32_t cores;                    /* that write at a time */
     uint32_t cores_storing; /* those of them in the time of a store */
     uint32_t cpu_queue; /* limit of CPU writes queued at a port or on the way */

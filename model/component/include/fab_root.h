@@ -39,8 +39,20 @@ typedef struct FabNodeParams {
     uint32_t write_bytes; /* of posted requests from one root port on their way
                              to another node; 0: no limit */
     SimTime acknowledge;  /* time for which a posted request stays on its way;
-                             meanwhile its root port sends none elsewhere */
+                             meanwhile its root port sends none to memory, or
+                             to other nodes */
+    bool shares; /* an egress arbitrates between its node and the others, then
+                    between these, then between ports; otherwise between ports
+                    alone */
 } FabNodeParams;
+
+/* The way from one node to another, where it is not as FabNodeParams has it. */
+typedef struct FabNodeWay {
+    SimTime latency;
+    uint64_t bandwidth_bytes_s; /* of the way alone; 0: no limit */
+    uint32_t write_bytes;
+    SimTime acknowledge;
+} FabNodeWay;
 
 #define FAB_NODES 16u
 
@@ -96,6 +108,9 @@ FabPort *fab_root_add_port(FabRoot *root, const char *name,
                            const FabPortParams *params);
 /* Puts @port into @node, below FAB_NODES; without it node 0. Before realize. */
 void fab_root_set_node(FabRoot *root, FabPort *port, unsigned node);
+/* Sets the way from node @from to another node @to. Before realize. */
+void fab_root_set_way(FabRoot *root, unsigned from, unsigned to,
+                      const FabNodeWay *way);
 
 /*
  * Reserves @size_bytes of the host's memory, aligned to @align_bytes (a power
