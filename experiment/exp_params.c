@@ -151,6 +151,7 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
         .p2p_aborts = strcmp(topo_part_text(part, "p2p_refused"), "ca") == 0,
         .read_split_bytes = topo_part_bytes(part, "read_split"),
         .write_split_bytes = topo_part_bytes(part, "write_split"),
+        .write_piece = topo_part_time(part, "write_piece"),
         .forwarded_reads = topo_part_int(part, "forwarded_reads"),
         .rcb_bytes = topo_part_bytes(part, "rcb"),
         .completion_bytes = topo_part_bytes(part, "completion_size"),

@@ -105,6 +105,9 @@ static const TopoKey cpu_keys[] = {
     MAY("write_split", BYTES, "0B", "0B", "4096B", POWER,
         "posted writes forwarded from root port to root port are split into "
         "writes of this size; 0B: not split"),
+    MAY("write_piece", TIME, "0ps", "0ps", "1us", 0,
+        "time that it takes for each posted write between root ports, after "
+        "splitting; one after the other for the ports of a node"),
     NEEDS("forwarded_reads", INT, "1", "65536", 0,
           "outstanding reads that it forwards through one root port to "
           "another, counted after splitting, by the port they leave through"),

@@ -166,6 +166,8 @@ struct FabRoot {
     SplitRead *free_reads;
     GPtrArray *read_slabs;
     SimEvent split_timeout_event;
+    SimTime piece_free[FAB_NODES]; /* when a node forwards the next piece of a
+                                      write */
     FabRootPieceFn piece_over; /* for a piece that is given up */
     uint32_t tag_waits;        /* paths whose reads lack a tag */
     SimTime tag_wait_since;

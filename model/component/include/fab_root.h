@@ -74,6 +74,8 @@ typedef struct FabRootParams {
                                    into pieces of at most this size; 0: it
                                    does not split */
     uint32_t write_split_bytes; /* the same for writes */
+    SimTime write_piece;        /* least time between two pieces of writes
+                                   between root ports, of each node */
     uint32_t forwarded_reads;   /* largest number of outstanding pieces of
                                    reads that leave through one root port;
                                    each requester has one more */
