@@ -163,6 +163,8 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                 .reads = topo_part_int(part, "memory.reads"),
                 .cache = cache_of(part),
             },
+        .ordered_bytes = topo_part_bytes(part, "memory.ordered_writes"),
+        .ordered_time = topo_part_time(part, "memory.ordered_time"),
         .iommu =
             {
                 .enabled = iommu,

@@ -153,6 +153,11 @@ static const TopoKey cpu_keys[] = {
     MAY("memory.cache.io_ways", INT, NULL, "0", "64", 0,
         "ways of a set into which devices write what is not in the cache "
         "(DDIO); at most `memory.cache.ways`"),
+    MAY("memory.ordered_writes", BYTES, "0B", "0B", "16MiB", 0,
+        "bytes of writes of one root port on their way to memory, but for those "
+        "with relaxed ordering; 0B: no limit; one write always may"),
+    MAY("memory.ordered_time", TIME, "0ps", "0ps", "1ms", 0,
+        "time for which such a write is on its way"),
     NEEDS("memory.reads", INT, "1", "65536", 0, "reads served at a time"),
     NEEDS("iommu.iotlb_entries", INT, "1", "1048576", 0,
           "translations the IOTLB holds"),

@@ -25,13 +25,6 @@ typedef struct NodeWrites {
     uint32_t bytes;
 } NodeWrites;
 
-/* A posted request that has left for the other node. */
-typedef struct NodeAck {
-    SimTime time;
-    uint32_t bytes;
-    unsigned from; /* root port */
-} NodeAck;
-
 /* Memory in one node. */
 typedef struct NodeRange {
     FabBusAddr begin, end;
@@ -47,9 +40,7 @@ struct RootNodes {
     SimTime *out_free, *in_free; /* by node: when its way is free again */
     SimTime *way_free;           /* by two nodes: the same of a way alone */
     unsigned count;              /* of nodes */
-    NodeAck *acks;               /* ring, by time */
-    uint32_t acks_mask, acks_head, acks_tail;
-    SimEvent ack_event;
+    RootAcks acks;
 };
 
 /* The way from node @from to node @to. */
@@ -70,48 +61,10 @@ static inline bool crosses(const RootNodes *nodes, unsigned from, unsigned to)
     return nodes->node_of[from] != nodes->node_of[to];
 }
 
-static void acks_grow(RootNodes *nodes)
+static void acknowledged(FabRoot *root, unsigned from, uint32_t bytes)
 {
-    uint32_t old = nodes->acks_mask + 1, size = 2 * old;
-    NodeAck *ring = g_new(NodeAck, size);
-
-    for (uint32_t i = 0; i < old; i++) {
-        ring[i] = nodes->acks[(nodes->acks_head + i) & nodes->acks_mask];
-    }
-    g_free(nodes->acks);
-    nodes->acks = ring;
-    nodes->acks_mask = size - 1;
-    nodes->acks_head = 0;
-    nodes->acks_tail = old;
-}
-
-static void ack_event(SimEvent *event)
-{
-    RootNodes *nodes = SIM_CONTAINER_OF(event, RootNodes, ack_event);
-    NodeAck ack = nodes->acks[nodes->acks_head++ & nodes->acks_mask];
-
-    if (nodes->acks_head != nodes->acks_tail) {
-        sim_event_schedule(
-            event, nodes->acks[nodes->acks_head & nodes->acks_mask].time);
-    }
-    nodes->writes[ack.from].bytes -= ack.bytes;
-    nodes->go_on(nodes->root, ack.from);
-}
-
-/* Enters @ack. Ways have acknowledgements of different times. */
-static void ack_insert(RootNodes *nodes, NodeAck ack)
-{
-    uint32_t at = nodes->acks_tail++;
-
-    for (; at != nodes->acks_head; at--) {
-        NodeAck before = nodes->acks[(at - 1) & nodes->acks_mask];
-
-        if (before.time <= ack.time) {
-            break;
-        }
-        nodes->acks[at & nodes->acks_mask] = before;
-    }
-    nodes->acks[at & nodes->acks_mask] = ack;
+    root->nodes->writes[from].bytes -= bytes;
+    root->nodes->go_on(root, from);
 }
 
 bool fab_root_nodes_hold(FabRoot *root, const FabTlp *tlp)
@@ -158,13 +111,7 @@ void fab_root_nodes_left(FabRoot *root, unsigned from, unsigned to,
         return;
     }
     time += sim_engine_now(root->component.engine);
-    if (nodes->acks_tail - nodes->acks_head == nodes->acks_mask + 1) {
-        acks_grow(nodes);
-    }
-    ack_insert(nodes, (NodeAck){time, tlp->payload_bytes, from});
-    sim_event_reschedule(
-        &nodes->ack_event,
-        nodes->acks[nodes->acks_head & nodes->acks_mask].time);
+    fab_root_acks_add(&nodes->acks, time, from, tlp->payload_bytes);
 }
 
 /* Takes the way *@free for @bytes, from @time on at the earliest. Returns when
@@ -363,10 +310,7 @@ void fab_root_nodes_init(FabRoot *root, FabRootTurnFn go_on)
     nodes->in_free = g_new0(SimTime, most + 1);
     nodes->count = most + 1;
     nodes->way_free = g_new0(SimTime, nodes->count * nodes->count);
-    nodes->acks_mask = 63;
-    nodes->acks = g_new(NodeAck, nodes->acks_mask + 1);
-    sim_event_init(&nodes->ack_event, root->component.engine, ack_event,
-                   SIM_PRIORITY_NORMAL, root->component.rank + 3);
+    fab_root_acks_init(&nodes->acks, root, acknowledged);
     root->nodes = nodes;
     if (root->params.nodes.shares) {
         shares_set(root);
@@ -380,12 +324,11 @@ void fab_root_nodes_free(FabRoot *root)
     if (!nodes) {
         return;
     }
-    sim_event_cancel(&nodes->ack_event);
+    fab_root_acks_free(&nodes->acks);
     g_array_unref(nodes->ranges);
     g_free(nodes->writes);
     g_free(nodes->out_free);
     g_free(nodes->in_free);
     g_free(nodes->way_free);
-    g_free(nodes->acks);
     g_free(nodes);
 }

@@ -23,6 +23,7 @@
 typedef struct RootIngress {
     uint64_t posted_received;   /* number of posted requests received */
     uint64_t posted_dispatched; /* number of posted requests dispatched */
+    uint32_t ordered_bytes; /* of ordered writes under way to memory */
     SimTime visible_at; /* when all writes to memory so far are visible */
     FabFifo posted; /* translated posted requests behind an untranslated one; by
                        posted_before */
@@ -130,6 +131,30 @@ typedef struct CpuRead {
     bool in_use;
 } CpuRead;
 
+/* A posted write of root port @from that is under way until @time. */
+typedef struct RootAck {
+    SimTime time;
+    uint32_t bytes;
+    unsigned from;
+} RootAck;
+
+typedef void (*RootAckFn)(FabRoot *root, unsigned from, uint32_t bytes);
+
+/* fab_root_acks.c */
+typedef struct RootAcks {
+    FabRoot *root;
+    RootAckFn fn; /* @bytes of @from are acknowledged */
+    RootAck *ring;
+    uint32_t mask, head, tail;
+    SimEvent event;
+} RootAcks;
+
+void fab_root_acks_init(RootAcks *acks, FabRoot *root, RootAckFn fn);
+/* Nothing happens to @acks that are not initialized. */
+void fab_root_acks_free(RootAcks *acks);
+void fab_root_acks_add(RootAcks *acks, SimTime time, unsigned from,
+                       uint32_t bytes);
+
 typedef struct RootNodes RootNodes;
 typedef void (*FabRootTurnFn)(FabRoot *root, unsigned from);
 /* Takes the completion @tlp of a piece, which comes in at @ingress. */
@@ -145,6 +170,7 @@ struct FabRoot {
                              from another port */
     unsigned ports;
     FabCompleter completer; /* the host's memory */
+    RootAcks ordered;       /* of RootIngress.ordered_bytes */
 
     FabRootParams params;
     struct RootAts *ats;               /* NULL: the IOMMU is off */

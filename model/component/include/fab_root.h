@@ -82,6 +82,10 @@ typedef struct FabRootParams {
     uint32_t rcb_bytes;         /* Read Completion Boundary: 64 or 128 */
     uint32_t completion_bytes;  /* largest completion of a memory read */
     FabMemoryParams memory;
+    uint32_t ordered_bytes;   /* of posted writes of one root port on their way
+                                 to memory, without those that have RO; 0: no
+                                 limit */
+    SimTime ordered_time;     /* for which each of them is on its way */
     FabIommuParams iommu;
     FabMmioParams mmio;
     FabCpuParams cpu;
