@@ -14,6 +14,23 @@
 
 /* ---- Components ------------------------------------------------------- */
 
+static void build_ways(FabRoot *root, const TopoPart *cpu)
+{
+    unsigned count;
+    const TopoWay *ways = topo_part_ways(cpu, &count);
+
+    for (unsigned i = 0; i < count; i++) {
+        FabNodeWay way = {
+            .latency = ways[i].latency_ps,
+            .bandwidth_bytes_s = (uint64_t)ways[i].bandwidth_bytes_s,
+            .write_bytes = (uint32_t)ways[i].write_bytes,
+            .acknowledge = ways[i].acknowledge_ps,
+        };
+
+        fab_root_set_way(root, ways[i].from, ways[i].to, &way);
+    }
+}
+
 static void build_root(ExpFabric *self, const TopoHost *host)
 {
     FabRootParams params = exp_params_root(host->cpu, host->iommu);
@@ -28,6 +45,7 @@ static void build_root(ExpFabric *self, const TopoHost *host)
         fab_root_set_node(root, fab_root_add_port(root, ports[i].name, &port),
                           ports[i].node);
     }
+    build_ways(root, host->cpu);
 }
 
 /* Joins @sw to the first partition of its chip, unless it is that one. */

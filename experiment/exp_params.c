@@ -151,6 +151,7 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
         .p2p_aborts = strcmp(topo_part_text(part, "p2p_refused"), "ca") == 0,
         .read_split_bytes = topo_part_bytes(part, "read_split"),
         .write_split_bytes = topo_part_bytes(part, "write_split"),
+        .write_piece = topo_part_time(part, "write_piece"),
         .forwarded_reads = topo_part_int(part, "forwarded_reads"),
         .rcb_bytes = topo_part_bytes(part, "rcb"),
         .completion_bytes = topo_part_bytes(part, "completion_size"),
@@ -162,6 +163,8 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                 .reads = topo_part_int(part, "memory.reads"),
                 .cache = cache_of(part),
             },
+        .ordered_bytes = topo_part_bytes(part, "memory.ordered_writes"),
+        .ordered_time = topo_part_time(part, "memory.ordered_time"),
         .iommu =
             {
                 .enabled = iommu,
@@ -212,6 +215,8 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                     has_rate ? topo_part_rate(part, "nodes.bandwidth") : 0,
                 .write_bytes = topo_part_bytes(part, "nodes.writes"),
                 .acknowledge = topo_part_time(part, "nodes.acknowledge"),
+                .shares =
+                    strcmp(topo_part_text(part, "nodes.shares"), "nodes") == 0,
             },
     };
 }

@@ -18,6 +18,7 @@ struct TopoPart {
     TopoValues *values;
     GArray *bars;       /* of TopoBar */
     GArray *root_ports; /* of TopoRootPort */
+    GArray *ways;       /* of TopoWay */
 };
 
 /* The state of topo_part_new(). */
@@ -168,6 +169,12 @@ const TopoRootPort *topo_part_root_ports(const TopoPart *part,
                : NULL;
 }
 
+const TopoWay *topo_part_ways(const TopoPart *part, unsigned *ret_count)
+{
+    *ret_count = part->ways->len;
+    return part->ways->len > 0 ? &g_array_index(part->ways, TopoWay, 0) : NULL;
+}
+
 int topo_part_find_root_port(const TopoPart *part, const char *name)
 {
     unsigned i;
@@ -288,6 +295,48 @@ static void read_root_ports(Maker *maker)
             continue;
         }
         g_array_append_val(maker->part->root_ports, port);
+    }
+}
+
+/* The value of @key of a way; without one, that of `nodes`. */
+static int64_t way_number(const Maker *maker, const TopoValues *values,
+                          const char *key)
+{
+    g_autofree char *usual = g_strconcat("nodes.", key, NULL);
+
+    return topo_values_given(values, key)
+               ? topo_values_number(values, key)
+               : topo_values_number(maker->part->values, usual);
+}
+
+static void read_ways(Maker *maker)
+{
+    g_autoptr(GPtrArray) items =
+        topo_values_items(maker->part->values, "ways");
+
+    for (unsigned i = 0; i < items->len; i++) {
+        const TopoNode *item = g_ptr_array_index(items, i);
+        g_autoptr(TopoValues) values =
+            topo_values_read(&topo_section_way, item, maker->errors);
+        TopoWay way = {
+            .from = (unsigned)topo_values_number(values, "from"),
+            .to = (unsigned)topo_values_number(values, "to"),
+            .latency_ps = way_number(maker, values, "latency"),
+            .bandwidth_bytes_s = topo_values_given(values, "bandwidth")
+                                     ? topo_values_number(values, "bandwidth")
+                                     : 0,
+            .write_bytes = way_number(maker, values, "writes"),
+            .acknowledge_ps = way_number(maker, values, "acknowledge"),
+        };
+
+        if (way.from == way.to) {
+            topo_errors_add(maker->errors, item->place,
+                            "a way leads from one node to another; node %u has "
+                            "none to itself",
+                            way.from);
+            continue;
+        }
+        g_array_append_val(maker->part->ways, way);
     }
 }
 
@@ -475,6 +524,7 @@ static void check_cpu(Maker *maker)
     const TopoValue *high = topo_values_get(values, "mmio.high_base");
 
     read_root_ports(maker);
+    read_ways(maker);
     check_cache(maker);
     check_at_most(maker, "completion_size", "mps");
     check_group(maker, "tcp", tcp_keys);
@@ -537,6 +587,7 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
     part->values = topo_values_copy(values);
     part->bars = g_array_new(FALSE, TRUE, sizeof(TopoBar));
     part->root_ports = g_array_new(FALSE, TRUE, sizeof(TopoRootPort));
+    part->ways = g_array_new(FALSE, TRUE, sizeof(TopoWay));
     check_missing(&maker);
     switch (kind) {
     case TOPO_PART_CPU:
@@ -585,5 +636,6 @@ void topo_part_free(TopoPart *part)
     topo_values_free(part->values);
     g_array_unref(part->bars);
     g_array_unref(part->root_ports);
+    g_array_unref(part->ways);
     g_free(part);
 }

@@ -166,6 +166,7 @@ void topo_schema_write_markdown(GString *out)
         write_section("###", section, title, out);
     }
     write_section("###", &topo_section_root_port, "root_ports", out);
+    write_section("###", &topo_section_way, "ways", out);
     write_section("###", &topo_section_bar, "bars", out);
     g_string_truncate(out, out->len - 1);
 }

@@ -105,6 +105,9 @@ static const TopoKey cpu_keys[] = {
     MAY("write_split", BYTES, "0B", "0B", "4096B", POWER,
         "posted writes forwarded from root port to root port are split into "
         "writes of this size; 0B: not split"),
+    MAY("write_piece", TIME, "0ps", "0ps", "1us", 0,
+        "time that it takes for each posted write between root ports, after "
+        "splitting; one after the other for the ports of a node"),
     NEEDS("forwarded_reads", INT, "1", "65536", 0,
           "outstanding reads that it forwards through one root port to "
           "another, counted after splitting, by the port they leave through"),
@@ -126,7 +129,15 @@ static const TopoKey cpu_keys[] = {
         "0B: no limit; one write always may"),
     MAY("nodes.acknowledge", TIME, "0ps", "0ps", "1ms", 0,
         "time for which such a write stays on its way; meanwhile its root port "
-        "sends no write elsewhere"),
+        "sends no write to RAM or to a third node"),
+    WORD("nodes.shares", "ports", "ports|nodes",
+         "shares of what waits for a root port: ports: all ports are alike; "
+         "nodes: its own node has as much as the others together, these are "
+         "alike, and so are the ports of a node"),
+    {.key = "ways",
+     .type = TOPO_TYPE_LIST,
+     .section = &topo_section_way,
+     .help = "ways from node to node that are not as `nodes` has it"},
     NEEDS("memory.size", BYTES, "1MiB", "1TiB", 0, "RAM of the host"),
     NEEDS("memory.latency", TIME, "0ps", "1ms", 0,
           "time from a read at the root port to its data there"),
@@ -142,6 +153,11 @@ static const TopoKey cpu_keys[] = {
     MAY("memory.cache.io_ways", INT, NULL, "0", "64", 0,
         "ways of a set into which devices write what is not in the cache "
         "(DDIO); at most `memory.cache.ways`"),
+    MAY("memory.ordered_writes", BYTES, "0B", "0B", "16MiB", 0,
+        "bytes of writes of one root port on their way to memory, but for those "
+        "with relaxed ordering; 0B: no limit; one write always may"),
+    MAY("memory.ordered_time", TIME, "0ps", "0ps", "1ms", 0,
+        "time for which such a write is on its way"),
     NEEDS("memory.reads", INT, "1", "65536", 0, "reads served at a time"),
     NEEDS("iommu.iotlb_entries", INT, "1", "1048576", 0,
           "translations the IOTLB holds"),
@@ -512,6 +528,22 @@ const TopoSection topo_section_root_port = {
             "`nodes:` has what lies between two of them"),
     },
     4};
+
+const TopoSection topo_section_way = {
+    "way", "A member of `ways`: one direction between two nodes of a CPU.",
+    (const TopoKey[]){
+        NEEDS("from", INT, "0", "15", 0, "node"),
+        NEEDS("to", INT, "0", "15", 0, "node"),
+        MAY("latency", TIME, NULL, "0ps", "1ms", 0,
+            "as `nodes.latency`, which it replaces"),
+        MAY("bandwidth", RATE, NULL, "1MB/s", NULL, 0,
+            "of this way alone, counted in payload; without it no limit"),
+        MAY("writes", BYTES, NULL, "0B", "16MiB", 0,
+            "as `nodes.writes`, which it replaces"),
+        MAY("acknowledge", TIME, NULL, "0ps", "1ms", 0,
+            "as `nodes.acknowledge`, which it replaces"),
+    },
+    6};
 
 const TopoSection topo_section_bar = {
     "BAR", "A member of `bars`. A 64-bit BAR takes two numbers of the six.",

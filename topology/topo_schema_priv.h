@@ -109,6 +109,7 @@ extern const TopoSection topo_section_request_file;
 extern const TopoSection topo_section_request;
 extern const TopoSection topo_section_bar;
 extern const TopoSection topo_section_root_port;
+extern const TopoSection topo_section_way;
 extern const TopoSection topo_section_profile; /* keys of every kind */
 
 /* Returns the section of a kind of part. */

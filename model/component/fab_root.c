@@ -52,9 +52,26 @@ static void read_answer(FabComponent *owner, FabTlp *tlp)
     }
 }
 
+/* True if @tlp is a write to memory that must not become visible before those
+ * ahead of it (PCIe 5.0 table 2-40, A2b). */
+static inline bool is_ordered(const FabRoot *root, const FabTlp *tlp)
+{
+    return !(tlp->attr & FAB_ATTR_RO) &&
+           fab_memory_contains(root->completer.memory, tlp->addr,
+                               tlp->payload_bytes);
+}
+
 static void memory_write(FabRoot *root, FabTlp *tlp)
 {
     RootIngress *ingress = &root->ingress[tlp->ingress->index];
+
+    if (root->params.ordered_bytes && is_ordered(root, tlp)) {
+        ingress->ordered_bytes += tlp->payload_bytes;
+        fab_root_acks_add(&root->ordered,
+                          sim_engine_now(root->component.engine) +
+                              root->params.ordered_time,
+                          tlp->ingress->index, tlp->payload_bytes);
+    }
 
     root->counters.memory_written_bytes += tlp->payload_bytes;
     ingress->visible_at = fab_completer_write(
@@ -190,7 +207,12 @@ static void dispatch(FabRoot *root, FabTlp *tlp)
 /* True if the posted request @tlp must wait although it is its turn. */
 static inline bool is_held(FabRoot *root, const FabTlp *tlp)
 {
-    return G_UNLIKELY(root->nodes) && fab_root_nodes_hold(root, tlp);
+    uint32_t most = root->params.ordered_bytes;
+    uint32_t bytes = root->ingress[tlp->ingress->index].ordered_bytes;
+
+    return (G_UNLIKELY(root->nodes) && fab_root_nodes_hold(root, tlp)) ||
+           (bytes && bytes + tlp->payload_bytes > most &&
+            is_ordered(root, tlp));
 }
 
 /* Dispatches the TLPs at root port @from whose turn it is. */
@@ -212,6 +234,13 @@ static void dispatch_more(FabRoot *root, unsigned from)
             return;
         }
     }
+}
+
+/* Ordered writes of root port @from have become visible. */
+static void ordered_over(FabRoot *root, unsigned from, uint32_t bytes)
+{
+    root->ingress[from].ordered_bytes -= bytes;
+    dispatch_more(root, from);
 }
 
 static void translated(FabRoot *root, FabTlp *tlp)
@@ -465,6 +494,7 @@ static bool root_realize(FabComponent *component, GError **error)
     }
     fab_completer_realize(&root->completer, component->rank + 1, read_answer);
     fab_root_nodes_init(root, dispatch_more);
+    fab_root_acks_init(&root->ordered, root, ordered_over);
     fab_root_p2p_init(root);
     fab_root_cpu_init(root);
     return true;
@@ -481,6 +511,7 @@ static void root_free(FabComponent *component)
         fab_fifo_clear(fabric, &root->ingress[i].reads);
     }
     fab_root_nodes_free(root);
+    fab_root_acks_free(&root->ordered);
     fab_root_ats_free(root);
     fab_root_p2p_free(root);
     fab_root_cpu_free(root);

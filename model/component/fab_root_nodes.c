@@ -7,10 +7,11 @@
  *
  * A node hands posted requests to another node and learns later that they are
  * there. Until then each keeps its place at its root port, which has room for
- * params.nodes.write_bytes of them. Different destinations are different ways,
- * on which later requests could be faster. So a root port sends a posted
- * request nowhere else while posted requests are under way to another node: it
- * would break the order of posted requests (PCIe 5.0 table 2-40, A2a).
+ * so many bytes of them. Different nodes are different ways, on which later
+ * requests could be faster. So a root port sends a posted request to no other
+ * node, and not to memory, while posted requests are under way to a node: it
+ * would break the order of posted requests (PCIe 5.0 table 2-40, A2a). Ports of
+ * one node have one queue there, which keeps the order.
  *
  * A node has a way out, to memory and to the other nodes, and a way in. Memory
  * is interleaved over all nodes, but for ranges that are allocated in one node.
@@ -20,16 +21,9 @@
 
 /* The posted requests of a root port under way to other nodes. */
 typedef struct NodeWrites {
-    unsigned to; /* root port of all of them; meaningful if bytes > 0 */
+    unsigned to; /* node of all of them; meaningful if bytes > 0 */
     uint32_t bytes;
 } NodeWrites;
-
-/* A posted request that has left for the other node. */
-typedef struct NodeAck {
-    SimTime time;
-    uint32_t bytes;
-    unsigned from; /* root port */
-} NodeAck;
 
 /* Memory in one node. */
 typedef struct NodeRange {
@@ -44,58 +38,52 @@ struct RootNodes {
     const unsigned *node_of;     /* by root port */
     NodeWrites *writes;          /* by root port */
     SimTime *out_free, *in_free; /* by node: when its way is free again */
-    NodeAck *acks;               /* ring, by time */
-    uint32_t acks_mask, acks_head, acks_tail;
-    SimEvent ack_event;
+    SimTime *way_free;           /* by two nodes: the same of a way alone */
+    unsigned count;              /* of nodes */
+    RootAcks acks;
 };
+
+/* The way from node @from to node @to. */
+static inline FabNodeWay way_of(const FabRoot *root, unsigned from, unsigned to)
+{
+    const FabNodeParams *params = &root->params.nodes;
+
+    return root->node_ways ? root->node_ways[from * FAB_NODES + to]
+                           : (FabNodeWay){
+                                 .latency = params->latency,
+                                 .write_bytes = params->write_bytes,
+                                 .acknowledge = params->acknowledge,
+                             };
+}
 
 static inline bool crosses(const RootNodes *nodes, unsigned from, unsigned to)
 {
     return nodes->node_of[from] != nodes->node_of[to];
 }
 
-static void acks_grow(RootNodes *nodes)
+static void acknowledged(FabRoot *root, unsigned from, uint32_t bytes)
 {
-    uint32_t old = nodes->acks_mask + 1, size = 2 * old;
-    NodeAck *ring = g_new(NodeAck, size);
-
-    for (uint32_t i = 0; i < old; i++) {
-        ring[i] = nodes->acks[(nodes->acks_head + i) & nodes->acks_mask];
-    }
-    g_free(nodes->acks);
-    nodes->acks = ring;
-    nodes->acks_mask = size - 1;
-    nodes->acks_head = 0;
-    nodes->acks_tail = old;
-}
-
-static void ack_event(SimEvent *event)
-{
-    RootNodes *nodes = SIM_CONTAINER_OF(event, RootNodes, ack_event);
-    NodeAck ack = nodes->acks[nodes->acks_head++ & nodes->acks_mask];
-
-    if (nodes->acks_head != nodes->acks_tail) {
-        sim_event_schedule(
-            event, nodes->acks[nodes->acks_head & nodes->acks_mask].time);
-    }
-    nodes->writes[ack.from].bytes -= ack.bytes;
-    nodes->go_on(nodes->root, ack.from);
+    root->nodes->writes[from].bytes -= bytes;
+    root->nodes->go_on(root, from);
 }
 
 bool fab_root_nodes_hold(FabRoot *root, const FabTlp *tlp)
 {
     const RootNodes *nodes = root->nodes;
     const NodeWrites *writes = &nodes->writes[tlp->ingress->index];
+    uint32_t most;
     const FabPort *to;
 
     if (writes->bytes == 0) {
         return false;
     }
     to = fab_root_route(root, tlp->addr);
-    return !to || to->index != writes->to ||
-           (root->params.nodes.write_bytes &&
-            writes->bytes + tlp->payload_bytes >
-                root->params.nodes.write_bytes);
+    if (!to || nodes->node_of[to->index] != writes->to) {
+        return true;
+    }
+    most = way_of(root, nodes->node_of[tlp->ingress->index], writes->to)
+               .write_bytes;
+    return most && writes->bytes + tlp->payload_bytes > most;
 }
 
 void fab_root_nodes_begin(FabRoot *root, unsigned from, unsigned to,
@@ -105,8 +93,9 @@ void fab_root_nodes_begin(FabRoot *root, unsigned from, unsigned to,
 
     /* If it was held back, it sets out only now. */
     tlp->tail_at = MAX(tlp->tail_at, sim_engine_now(root->component.engine));
-    if (root->params.nodes.acknowledge && crosses(nodes, from, to)) {
-        nodes->writes[from].to = to;
+    if (crosses(nodes, from, to) &&
+        way_of(root, nodes->node_of[from], nodes->node_of[to]).acknowledge) {
+        nodes->writes[from].to = nodes->node_of[to];
         nodes->writes[from].bytes += tlp->payload_bytes;
     }
 }
@@ -115,35 +104,33 @@ void fab_root_nodes_left(FabRoot *root, unsigned from, unsigned to,
                          const FabTlp *tlp)
 {
     RootNodes *nodes = root->nodes;
-    SimTime time;
+    SimTime time =
+        way_of(root, nodes->node_of[from], nodes->node_of[to]).acknowledge;
 
-    if (!root->params.nodes.acknowledge || !crosses(nodes, from, to)) {
+    if (!time || !crosses(nodes, from, to)) {
         return;
     }
-    if (nodes->acks_tail - nodes->acks_head == nodes->acks_mask + 1) {
-        acks_grow(nodes);
-    }
-    time =
-        sim_engine_now(root->component.engine) + root->params.nodes.acknowledge;
-    nodes->acks[nodes->acks_tail & nodes->acks_mask] =
-        (NodeAck){time, tlp->payload_bytes, from};
-    if (nodes->acks_tail++ == nodes->acks_head) {
-        sim_event_schedule(&nodes->ack_event, time);
-    }
+    time += sim_engine_now(root->component.engine);
+    fab_root_acks_add(&nodes->acks, time, from, tlp->payload_bytes);
 }
 
 /* Takes the way *@free for @bytes, from @time on at the earliest. Returns when
  * they are over. */
-static SimTime way_take(const FabRoot *root, SimTime *free, SimTime time,
-                        uint32_t bytes)
+static SimTime rate_take(uint64_t rate, SimTime *free, SimTime time,
+                         uint32_t bytes)
 {
-    uint64_t rate = root->params.nodes.bandwidth_bytes_s;
-
     if (!rate) {
         return time;
     }
     *free = MAX(*free, time) + (SimTime)((uint64_t)bytes * SIM_S / rate);
     return *free;
+}
+
+/* The same for the way of a node. */
+static SimTime way_take(const FabRoot *root, SimTime *free, SimTime time,
+                        uint32_t bytes)
+{
+    return rate_take(root->params.nodes.bandwidth_bytes_s, free, time, bytes);
 }
 
 /* The time at which @bytes that set out at @time from node @from have crossed
@@ -154,8 +141,12 @@ static SimTime nodes_cross(const FabRoot *root, unsigned from, unsigned to,
     RootNodes *nodes = root->nodes;
     SimTime out = way_take(root, &nodes->out_free[from], time, bytes);
     SimTime in = way_take(root, &nodes->in_free[to], time, bytes);
+    FabNodeWay way = way_of(root, from, to);
+    SimTime over =
+        rate_take(way.bandwidth_bytes_s,
+                  &nodes->way_free[from * nodes->count + to], time, bytes);
 
-    return MAX(out, in) + root->params.nodes.latency;
+    return MAX(over, MAX(out, in)) + way.latency;
 }
 
 /* The range of memory in one node that holds @addr; NULL: it is interleaved. */
@@ -203,7 +194,7 @@ SimTime fab_root_nodes_from_memory(FabRoot *root, unsigned to, FabBusAddr addr,
     }
     /* The request has crossed, too. */
     return nodes_cross(root, range->node, node, now, bytes) +
-           root->params.nodes.latency;
+           way_of(root, node, range->node).latency;
 }
 
 SimTime fab_root_nodes_arrive(FabRoot *root, unsigned from, unsigned to,
@@ -235,11 +226,16 @@ bool fab_root_alloc_in_node(FabRoot *root, unsigned node, uint64_t size_bytes,
 void fab_root_nodes_waits(const FabRoot *root, unsigned from, FabWaits *waits)
 {
     const NodeWrites *writes = &root->nodes->writes[from];
-    const RootPath *path = fab_root_path(root, from, writes->to);
+    const FabTlp *first = NULL; /* under way, and not sent on */
 
+    for (unsigned to = 0; writes->bytes && !first && to < root->ports; to++) {
+        if (root->node_of[to] == writes->to) {
+            first = fab_root_path(root, from, to)->posted.head;
+        }
+    }
     for (const FabTlp *tlp = root->ingress[from].posted.head; tlp;
          tlp = tlp->next) {
-        if (writes->bytes == 0 || !path->posted.head) {
+        if (!first) {
             fab_waits_moves(waits, tlp);
             continue;
         }
@@ -247,7 +243,7 @@ void fab_root_nodes_waits(const FabRoot *root, unsigned from, FabWaits *waits)
                       (FabWaitStep){.kind = FAB_WAIT_ORDER,
                                     .component = &root->component,
                                     .port = root->component.ports[from]});
-        fab_waits_for_tlp(waits, path->posted.head);
+        fab_waits_for_tlp(waits, first);
     }
 }
 
@@ -257,6 +253,39 @@ void fab_root_set_node(FabRoot *root, FabPort *port, unsigned node)
 {
     g_assert(port->owner == &root->component && node < FAB_NODES);
     root->node_of[port->index] = node;
+}
+
+void fab_root_set_way(FabRoot *root, unsigned from, unsigned to,
+                      const FabNodeWay *way)
+{
+    g_assert(from < FAB_NODES && to < FAB_NODES && from != to);
+    if (!root->node_ways) {
+        FabNodeWay usual = way_of(root, from, to);
+
+        root->node_ways = FAB_ARENA_NEW(&root->component.fabric->arena,
+                                        FabNodeWay, FAB_NODES * FAB_NODES);
+        for (unsigned i = 0; i < FAB_NODES * FAB_NODES; i++) {
+            root->node_ways[i] = usual;
+        }
+    }
+    root->node_ways[from * FAB_NODES + to] = *way;
+}
+
+/* Each egress arbitrates between its own node, the host, and the other nodes
+ * together; then between these; then between the ports of a node. */
+static void shares_set(FabRoot *root)
+{
+    for (unsigned to = 0; to < root->ports; to++) {
+        uint8_t group[FAB_SOURCES_MAX];
+
+        for (unsigned from = 0; from < root->ports; from++) {
+            group[from] = root->node_of[from] == root->node_of[to]
+                              ? FAB_GROUP_NEAR
+                              : FAB_GROUP_FAR + root->node_of[from];
+        }
+        group[fab_root_host_source(root)] = FAB_GROUP_OWN;
+        fab_port_set_groups(root->component.ports[to], group);
+    }
 }
 
 void fab_root_nodes_init(FabRoot *root, FabRootTurnFn go_on)
@@ -279,11 +308,13 @@ void fab_root_nodes_init(FabRoot *root, FabRootTurnFn go_on)
     nodes->writes = g_new0(NodeWrites, root->ports);
     nodes->out_free = g_new0(SimTime, most + 1);
     nodes->in_free = g_new0(SimTime, most + 1);
-    nodes->acks_mask = 63;
-    nodes->acks = g_new(NodeAck, nodes->acks_mask + 1);
-    sim_event_init(&nodes->ack_event, root->component.engine, ack_event,
-                   SIM_PRIORITY_NORMAL, root->component.rank + 3);
+    nodes->count = most + 1;
+    nodes->way_free = g_new0(SimTime, nodes->count * nodes->count);
+    fab_root_acks_init(&nodes->acks, root, acknowledged);
     root->nodes = nodes;
+    if (root->params.nodes.shares) {
+        shares_set(root);
+    }
 }
 
 void fab_root_nodes_free(FabRoot *root)
@@ -293,11 +324,11 @@ void fab_root_nodes_free(FabRoot *root)
     if (!nodes) {
         return;
     }
-    sim_event_cancel(&nodes->ack_event);
+    fab_root_acks_free(&nodes->acks);
     g_array_unref(nodes->ranges);
     g_free(nodes->writes);
     g_free(nodes->out_free);
     g_free(nodes->in_free);
-    g_free(nodes->acks);
+    g_free(nodes->way_free);
     g_free(nodes);
 }

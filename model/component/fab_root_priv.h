@@ -23,6 +23,7 @@
 typedef struct RootIngress {
     uint64_t posted_received;   /* number of posted requests received */
     uint64_t posted_dispatched; /* number of posted requests dispatched */
+    uint32_t ordered_bytes; /* of ordered writes under way to memory */
     SimTime visible_at; /* when all writes to memory so far are visible */
     FabFifo posted; /* translated posted requests behind an untranslated one; by
                        posted_before */
@@ -130,6 +131,30 @@ typedef struct CpuRead {
     bool in_use;
 } CpuRead;
 
+/* A posted write of root port @from that is under way until @time. */
+typedef struct RootAck {
+    SimTime time;
+    uint32_t bytes;
+    unsigned from;
+} RootAck;
+
+typedef void (*RootAckFn)(FabRoot *root, unsigned from, uint32_t bytes);
+
+/* fab_root_acks.c */
+typedef struct RootAcks {
+    FabRoot *root;
+    RootAckFn fn; /* @bytes of @from are acknowledged */
+    RootAck *ring;
+    uint32_t mask, head, tail;
+    SimEvent event;
+} RootAcks;
+
+void fab_root_acks_init(RootAcks *acks, FabRoot *root, RootAckFn fn);
+/* Nothing happens to @acks that are not initialized. */
+void fab_root_acks_free(RootAcks *acks);
+void fab_root_acks_add(RootAcks *acks, SimTime time, unsigned from,
+                       uint32_t bytes);
+
 typedef struct RootNodes RootNodes;
 typedef void (*FabRootTurnFn)(FabRoot *root, unsigned from);
 /* Takes the completion @tlp of a piece, which comes in at @ingress. */
@@ -145,10 +170,13 @@ struct FabRoot {
                              from another port */
     unsigned ports;
     FabCompleter completer; /* the host's memory */
+    RootAcks ordered;       /* of RootIngress.ordered_bytes */
 
     FabRootParams params;
     struct RootAts *ats;               /* NULL: the IOMMU is off */
     unsigned node_of[FAB_SOURCES_MAX]; /* by root port */
+    FabNodeWay *node_ways; /* of FAB_NODES times FAB_NODES; NULL: all are as
+                              params.nodes has it */
     uint32_t cores;                    /* that write at a time */
     uint32_t cores_storing; /* those of them in the time of a store */
     uint32_t cpu_queue; /* limit of CPU writes queued at a port or on the way */
@@ -164,6 +192,8 @@ struct FabRoot {
     SplitRead *free_reads;
     GPtrArray *read_slabs;
     SimEvent split_timeout_event;
+    SimTime piece_free[FAB_NODES]; /* when a node forwards the next piece of a
+                                      write */
     FabRootPieceFn piece_over; /* for a piece that is given up */
     uint32_t tag_waits;        /* paths whose reads lack a tag */
     SimTime tag_wait_since;

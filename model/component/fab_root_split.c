@@ -250,6 +250,17 @@ static FabTlp *piece_new(FabRoot *root, const FabTlp *tlp, uint32_t offset)
     return piece;
 }
 
+/* The time at which a piece of a write that could leave at @time is forwarded:
+ * a node has one way for the pieces of all its ports. */
+static inline SimTime piece_slot(FabRoot *root, unsigned from, SimTime time)
+{
+    SimTime *free = &root->piece_free[root->node_of[from]];
+
+    time = MAX(time, *free);
+    *free = time + root->params.write_piece;
+    return time;
+}
+
 FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to)
 {
     RootPath *path = fab_root_path(root, from, to);
@@ -264,6 +275,9 @@ FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to)
     fab_account_given(root->component.fabric, piece);
     piece->ready_at =
         fab_root_ready_at(root, from, to, tlp->tail_at, piece->payload_bytes);
+    if (root->params.write_piece) {
+        piece->ready_at = piece_slot(root, from, piece->ready_at);
+    }
     root->counters.forwarded_writes++;
     path->posted_sent += piece->payload_bytes;
     if (piece->payload_bytes == left) {

@@ -294,6 +294,80 @@ static FabTlp *arbitrate_table(FabPort *port, SimTime now, unsigned *ret_source)
     return own;
 }
 
+typedef struct FabPortGroups {
+    uint64_t sources[FAB_GROUPS]; /* bit mask */
+    uint8_t next[FAB_GROUPS];     /* source, of the next turn of the group */
+    uint8_t next_far;             /* group, of the next turn of the far ones */
+    uint8_t next_top;             /* FAB_GROUP_ */
+} FabPortGroups;
+
+/* The TLP of the next source of @group that can send. */
+static FabTlp *pick_in_group(FabPort *port, unsigned group, SimTime now,
+                             unsigned *ret_source)
+{
+    FabPortGroups *groups = port->turns.groups;
+    uint64_t left = port->active & groups->sources[group];
+
+    while (left) {
+        unsigned index = next_active(left, groups->next[group]);
+        FabTlp *tlp = source_pick(port, &port->sources[index], now);
+
+        if (tlp) {
+            groups->next[group] = (index + 1) % FAB_SOURCES_MAX;
+            *ret_source = index;
+            return tlp;
+        }
+        left &= ~(UINT64_C(1) << index);
+    }
+    return NULL;
+}
+
+/* The same of the far groups. */
+static FabTlp *pick_far(FabPort *port, SimTime now, unsigned *ret_source)
+{
+    FabPortGroups *groups = port->turns.groups;
+    unsigned far = FAB_GROUPS - FAB_GROUP_FAR;
+
+    for (unsigned i = 0; i < far; i++) {
+        unsigned at = (groups->next_far + i) % far;
+        FabTlp *tlp = pick_in_group(port, FAB_GROUP_FAR + at, now, ret_source);
+
+        if (tlp) {
+            groups->next_far = (at + 1) % far;
+            return tlp;
+        }
+    }
+    return NULL;
+}
+
+static FabTlp *arbitrate_groups(FabPort *port, SimTime now,
+                                unsigned *ret_source)
+{
+    FabPortGroups *groups = port->turns.groups;
+
+    for (unsigned i = 0; i <= FAB_GROUP_FAR; i++) {
+        unsigned top = (groups->next_top + i) % (FAB_GROUP_FAR + 1);
+        FabTlp *tlp = top == FAB_GROUP_FAR
+                          ? pick_far(port, now, ret_source)
+                          : pick_in_group(port, top, now, ret_source);
+
+        if (tlp) {
+            groups->next_top = (top + 1) % (FAB_GROUP_FAR + 1);
+            return tlp;
+        }
+    }
+    return NULL;
+}
+
+void fab_port_set_groups(FabPort *port, const uint8_t *group)
+{
+    port->turns.groups = g_new0(FabPortGroups, 1);
+    for (unsigned i = 0; i < port->source_count; i++) {
+        port->turns.groups->sources[group[i]] |= UINT64_C(1) << i;
+    }
+    port->arbitration = FAB_ARBITRATION_GROUPS;
+}
+
 static FabTlp *arbitrate(FabPort *port, SimTime now, unsigned *ret_source)
 {
     switch ((FabArbitration)port->arbitration) {
@@ -301,6 +375,8 @@ static FabTlp *arbitrate(FabPort *port, SimTime now, unsigned *ret_source)
         return arbitrate_weighted(port, now, ret_source);
     case FAB_ARBITRATION_OLDEST:
         return arbitrate_oldest(port, now, ret_source);
+    case FAB_ARBITRATION_GROUPS:
+        return arbitrate_groups(port, now, ret_source);
     case FAB_ARBITRATION_TABLE:
         return arbitrate_table(port, now, ret_source);
     default:
@@ -369,6 +445,7 @@ void fab_port_set_table(FabPort *port, const uint32_t *shares)
 void fab_port_free_table(FabPort *port)
 {
     g_free(port->turns.table);
+    g_free(port->turns.groups);
 }
 
 FabTlp *fab_port_take(FabPort *port, SimTime now, FabSource **ret_source)

@@ -85,6 +85,7 @@ typedef struct FabTurns {
     uint64_t shared; /* active sources at the last weighted arbitration */
     uint64_t served; /* FabSource.served of the source it chose */
     struct FabPortTable *table; /* owned; NULL: there is none */
+    struct FabPortGroups *groups; /* owned; NULL: there are none */
 } FabTurns;
 
 /* Something that the link does beyond the wire; see fab_link_priv.h. */
@@ -311,6 +312,13 @@ void fab_port_set_weight(FabPort *port, unsigned source, const FabPort *from);
  */
 void fab_port_set_table(FabPort *port, const uint32_t *shares);
 void fab_port_free_table(FabPort *port);
+
+/* Groups of sources: two of their own, and those from FAB_GROUP_FAR on, which
+ * together have the turns of one. */
+enum { FAB_GROUP_OWN, FAB_GROUP_NEAR, FAB_GROUP_FAR, FAB_GROUPS = 18 };
+/* Lets @port serve groups in turn, the sources of a group in turn as well.
+ * @group has that of each source. */
+void fab_port_set_groups(FabPort *port, const uint8_t *group);
 
 /* Sets the function that is called with @owner when a TLP of @source leaves. */
 void fab_port_set_drained(FabPort *port, unsigned source, FabDrainedFn drained,

@@ -158,6 +158,46 @@ START_TEST(reads_leave_in_pieces)
 }
 END_TEST
 
+/* A root's own ceiling for writes between its ports: a piece in each time. All
+ * ports of a node share it, whatever the sizes of the writes. */
+START_TEST(pieces_of_writes_have_a_pace)
+{
+    static const struct {
+        uint32_t bytes, split, pieces;
+    } cases[] = {{256, 64, 4}, {64, 64, 1}, {256, 0, 1}, {128, 64, 2}};
+    SimTime time = 40 * SIM_NS;
+
+    for (unsigned i = 0; i < 2 * G_N_ELEMENTS(cases); i++) {
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabRootParams params = split_params();
+        unsigned senders = 1 + i % 2, count = 100;
+        SimTime first, last;
+        Side side;
+
+        params.write_split_bytes = cases[i / 2].split;
+        params.write_piece = time;
+        side_init(&side, fixture, &params);
+        for (unsigned n = 0; n < count; n++) {
+            FixtureEnd *from = n % senders ? side.host.third : side.host.dev;
+
+            fixture_send(from, fixture_tlp(from, FAB_TLP_MWR,
+                                           fixture_bar(side.host.far, 0) +
+                                               256 * n,
+                                           cases[i / 2].bytes));
+        }
+        fixture_run(fixture);
+        ck_assert_uint_eq(side.host.far->log->len,
+                          count * cases[i / 2].pieces);
+        first = fixture_log(side.host.far, 0)->time;
+        last = fixture_log(side.host.far, side.host.far->log->len - 1)->time;
+        fixture_assert_near((double)(last - first),
+                            (double)(count * cases[i / 2].pieces - 1) * time,
+                            0.01);
+        fixture_assert_drained(fixture);
+    }
+}
+END_TEST
+
 /* Requests that the root does not forward: posted ones are dropped and counted,
  * the others are answered with UR or CA (s1.3.1, s2.3.1). Memory is no root
  * port. */
@@ -562,6 +602,7 @@ int main(void)
     tcase_add_test(tcase, reads_leave_in_pieces);
     tcase_add_test(tcase, requesters_share_the_tags);
     tcase_add_test(tcase, unsplit_reads_leave_as_they_came);
+    tcase_add_test(tcase, pieces_of_writes_have_a_pace);
     tcase_add_loop_test(tcase, what_is_not_forwarded_is_refused, 0, 5);
     tcase_add_test(tcase, writes_leave_in_pieces);
     tcase_add_test(tcase, answers_return_in_order);

@@ -169,6 +169,61 @@ START_TEST(memory_bandwidth_limits)
 }
 END_TEST
 
+typedef struct Writer {
+    FabBusAddr base;
+    uint8_t attr;
+} Writer;
+
+static FabTlp *write_memory(FixtureEnd *end)
+{
+    const Writer *writer = end->user;
+    FabTlp *tlp = fixture_tlp(end, FAB_TLP_MWR,
+                              writer->base + end->made % 256 * 256, 256);
+
+    tlp->attr = writer->attr;
+    return tlp;
+}
+
+/* Little's law: ordered writes are so many bytes at a time, each for its time;
+ * those with RO fill the link. Two root ports do not share a limit. */
+START_TEST(ordered_writes_to_memory_have_a_pace)
+{
+    double link = 256 * 15.754e9 * (1 - 0.0027) / (256 + 16 + 8);
+    uint64_t sum[3] = {0};
+
+    for (unsigned i = 0; i < 3; i++) {
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabRootParams params = fixture_root();
+        FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+        Writer writer = {.attr = i == 1 ? FAB_ATTR_RO : 0};
+        FixtureHost host;
+        uint64_t before;
+
+        params.ordered_bytes = 2048;
+        params.ordered_time = 400 * SIM_NS;
+        fixture_host_init(&host, fixture, &params, &port);
+        ck_assert(fab_root_alloc(host.root, 65536, 4096, &writer.base));
+        for (unsigned n = 0; n < (i == 2 ? 2 : 1); n++) {
+            FixtureEnd *end = n ? host.far : host.dev;
+
+            end->make = write_memory;
+            end->user = &writer;
+            fixture_end_start(end, 4);
+        }
+        fixture_run_until(fixture, 20 * SIM_US);
+        before = fab_root_counters(host.root)->memory_written_bytes;
+        fixture_run_until(fixture, 220 * SIM_US);
+        sum[i] = fab_root_counters(host.root)->memory_written_bytes - before;
+        host.dev->make = host.far->make = NULL;
+        fixture_run(fixture);
+        fixture_assert_drained(fixture);
+    }
+    fixture_assert_near(sum[0] / 200e-6, 2048 / 400e-9, 0.01);
+    fixture_assert_near(sum[1] / 200e-6, link, 0.01);
+    fixture_assert_near(sum[2] / 200e-6, 2 * 2048 / 400e-9, 0.01);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fab_root");
@@ -179,6 +234,7 @@ int main(void)
                    aligned_reads_take_no_more_completions_than_they_must);
     tcase_add_loop_test(tcase, memory_serves_so_many_reads_at_once, 0, 2);
     tcase_add_test(tcase, memory_bandwidth_limits);
+    tcase_add_test(tcase, ordered_writes_to_memory_have_a_pace);
     suite_add_tcase(suite, tcase);
     return fixture_main(suite);
 }

@@ -46,6 +46,15 @@ typedef struct TopoRootPort {
     unsigned node;
 } TopoRootPort;
 
+/* The way from one node of a root to another. */
+typedef struct TopoWay {
+    unsigned from, to;
+    int64_t latency_ps;
+    int64_t bandwidth_bytes_s; /* 0: no limit */
+    int64_t write_bytes;       /* 0: no limit */
+    int64_t acknowledge_ps;
+} TopoWay;
+
 const char *topo_part_name(const TopoPart *part);
 TopoPartKind topo_part_kind(const TopoPart *part);
 const char *topo_part_kind_name(TopoPartKind kind);
@@ -120,5 +129,7 @@ const char *topo_part_text(const TopoPart *part, const char *key);
 const TopoBar *topo_part_bars(const TopoPart *part, unsigned *ret_count);
 const TopoRootPort *topo_part_root_ports(const TopoPart *part,
                                          unsigned *ret_count);
+/* The ways between nodes of a CPU that are not as `nodes` has it; borrowed. */
+const TopoWay *topo_part_ways(const TopoPart *part, unsigned *ret_count);
 
 #endif

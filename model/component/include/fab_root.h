@@ -39,8 +39,20 @@ typedef struct FabNodeParams {
     uint32_t write_bytes; /* of posted requests from one root port on their way
                              to another node; 0: no limit */
     SimTime acknowledge;  /* time for which a posted request stays on its way;
-                             meanwhile its root port sends none elsewhere */
+                             meanwhile its root port sends none to memory, or
+                             to other nodes */
+    bool shares; /* an egress arbitrates between its node and the others, then
+                    between these, then between ports; otherwise between ports
+                    alone */
 } FabNodeParams;
+
+/* The way from one node to another, where it is not as FabNodeParams has it. */
+typedef struct FabNodeWay {
+    SimTime latency;
+    uint64_t bandwidth_bytes_s; /* of the way alone; 0: no limit */
+    uint32_t write_bytes;
+    SimTime acknowledge;
+} FabNodeWay;
 
 #define FAB_NODES 16u
 
@@ -62,12 +74,18 @@ typedef struct FabRootParams {
                                    into pieces of at most this size; 0: it
                                    does not split */
     uint32_t write_split_bytes; /* the same for writes */
+    SimTime write_piece;        /* least time between two pieces of writes
+                                   between root ports, of each node */
     uint32_t forwarded_reads;   /* largest number of outstanding pieces of
                                    reads that leave through one root port;
                                    each requester has one more */
     uint32_t rcb_bytes;         /* Read Completion Boundary: 64 or 128 */
     uint32_t completion_bytes;  /* largest completion of a memory read */
     FabMemoryParams memory;
+    uint32_t ordered_bytes;   /* of posted writes of one root port on their way
+                                 to memory, without those that have RO; 0: no
+                                 limit */
+    SimTime ordered_time;     /* for which each of them is on its way */
     FabIommuParams iommu;
     FabMmioParams mmio;
     FabCpuParams cpu;
@@ -96,6 +114,9 @@ FabPort *fab_root_add_port(FabRoot *root, const char *name,
                            const FabPortParams *params);
 /* Puts @port into @node, below FAB_NODES; without it node 0. Before realize. */
 void fab_root_set_node(FabRoot *root, FabPort *port, unsigned node);
+/* Sets the way from node @from to another node @to. Before realize. */
+void fab_root_set_way(FabRoot *root, unsigned from, unsigned to,
+                      const FabNodeWay *way);
 
 /*
  * Reserves @size_bytes of the host's memory, aligned to @align_bytes (a power
