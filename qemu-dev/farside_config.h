@@ -38,7 +38,6 @@ typedef struct FarsideShape {
     uint8_t vectors;
     uint8_t msi; /* offset of an MSI capability with one vector; 0: MSI-X */
     bool is_32_bit;       /* BAR 0 */
-    uint8_t express;      /* offset of the PCI Express capability; 0: any */
     uint8_t port;         /* Port Number in Link Capabilities */
     uint16_t link_status; /* of the PCI Express capability; 0: QEMU's */
 } FarsideShape;
