@@ -58,6 +58,13 @@ static void check_end(const TopoLink *link, const TopoVmDevice *vm,
                             topo_chip_name(link->chip));
         }
     }
+    if (link->chip == TOPO_CHIP_EPF && clu_plan_has_option(vm, bars[0])) {
+        topo_errors_add(errors, clu_plan_option_place(vm, bars[0]),
+                        "%s is the size of a window, and BAR 2 of chip %s has "
+                        "doorbells; leave it out",
+                        bars[0], topo_chip_name(link->chip));
+        return;
+    }
     for (unsigned i = 0; i < G_N_ELEMENTS(bars); i++) {
         const char *text = clu_plan_option_value(vm, bars[i]);
 

@@ -15,12 +15,12 @@
  * NTB ("client" or "driver"), a mark, and the addresses of the NTBs; with "map"
  * it enables the links of ntb_tool, as at the boot, and prints the names of the
  * devices. Only the driver of a Switchtec writes a record when a link changes,
- * so the script asks others once a second; ntb_hw_idt has a mask of its peers
- * that are up. Lines that begin with @ are the script's own, the others are
- * records of the kernel log. /etc/drivers of the guest leaves in /run/failed why
- * a module could not be loaded. The script writes the mark to the log: the
- * records before it show the past, so the state of a link is known only when
- * the mark has been read.
+ * so the script asks others once a second: ntb_hw_idt has a mask of its peers
+ * that are up, and ntb_hw_epf shows nothing, so its register is read. Lines that
+ * begin with @ are the script's own, the others are records of the kernel log.
+ * /etc/drivers of the guest leaves in /run/failed why a module could not be
+ * loaded. The script writes the mark to the log: the records before it show the
+ * past, so the state of a link is known only when the mark has been read.
  */
 static const char script[] =
     "map() {\n"
@@ -33,12 +33,21 @@ static const char script[] =
     "    sed 's/^/@failed /' /run/failed\n"
     "    while [ -e /run/failed ]; do sleep 0.5; done\n"
     "}\n"
+    "epf() {\n" /* LINK_STATUS in the upper half of the word at 8 */
+    "    case $(readlink /sys/bus/pci/devices/$1/driver) in\n"
+    "    */ntb_hw_epf) ;;\n"
+    "    *) return 1 ;;\n"
+    "    esac\n"
+    "    bar=$(sed -n '1s/ .*//p' /sys/bus/pci/devices/$1/resource)\n"
+    "    [ $(($(devmem $((bar + 8)) 32) >> 16 & 1)) -eq 1 ]\n"
+    "}\n"
     "ask() {\n"
     "    while sleep 1; do\n"
     "        now=\n"
     "        for d in \"$@\"; do\n"
     "            f=/sys/kernel/debug/ntb_hw_*/$d/info\n"
-    "            ! grep -qs '^Link Status.*Up' $f || now=\"$now $d\"\n"
+    "            ! grep -qs '^Link Status.*Up' $f && ! epf $d ||\n"
+    "                now=\"$now $d\"\n"
     "            f=/sys/kernel/debug/ntb_hw_idt/info:$d\n"
     "            m=$(sed -n 's/^NTB link status[^0]*\\(0x[0-9a-f]*\\).*/\\1/p' "
     "$f 2>/dev/null)\n"

@@ -47,7 +47,7 @@
 #define EPF_SPAD  0x1000
 #define EPF_SPADS 16
 
-/* What a write to a doorbell has to be */
+/* The value that rings a doorbell */
 #define EPF_DOORBELL_DATA 1
 
 #endif /* EPF_REGS_H */

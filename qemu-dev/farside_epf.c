@@ -79,7 +79,7 @@ static bool configure_doorbell(Epf *s, uint32_t argument)
 {
     unsigned count = argument & EPF_DOORBELL_COUNT;
 
-    if (!(argument & EPF_DOORBELL_MSIX) || count > EPF_VECTORS) {
+    if (!(argument & EPF_DOORBELL_MSIX) || !count || count > EPF_VECTORS) {
         return false;
     }
     s->vectors = count;

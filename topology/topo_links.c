@@ -226,7 +226,8 @@ const char *topo_chip_name(TopoChip chip)
 {
     static const char *const names[TOPO_N_CHIPS] = {
         "switchtec",      "amd",        "intel-gen3", "intel-gen4",
-        "intel-gen4-spr", "intel-gen5", "intel-gen6", "idt",
+        "intel-gen4-spr", "intel-gen5", "intel-gen6", "epf",
+        "idt",
     };
 
     return names[chip];

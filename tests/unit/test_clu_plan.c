@@ -402,6 +402,8 @@ END_TEST
 
 #define AMD_LINK "links: [{name: cable0, ends: [a.ntb0, b.ntb0], chip: amd}]\n"
 
+#define EPF_LINK "links: [{name: cable0, ends: [a.ntb0, b.ntb0], chip: epf}]\n"
+
 /* Of a Switchtec's properties an AMD has the sizes of its BARs alone. */
 START_TEST(chip_of_a_link_is_that_of_both_devices)
 {
@@ -429,6 +431,7 @@ static const struct {
     {"intel-gen4-spr", ",bar4-size=256M"},
     {"intel-gen5", ",bar4-size=256M"},
     {"intel-gen6", ",bar4-size=256M"},
+    {"epf", ",bar4-size=256M"},
 };
 
 /* Memory that is aligned to 256 MiB cannot be had for a window. */
@@ -514,6 +517,9 @@ static const struct {
     {TWO(NTB(", vm: {options: {lut-entries: 32}}"), "", NTB(""), "") AMD_LINK,
      "t.yaml:5:71: lut-entries is an option of chip switchtec, and cable0 has "
      "chip amd; leave it out\n"},
+    {TWO(NTB(", vm: {options: {bar2-size: 1M}}"), "", NTB(""), "") EPF_LINK,
+     "t.yaml:5:71: bar2-size is the size of a window, and BAR 2 of chip epf "
+     "has doorbells; leave it out\n"},
     {TWO(NTB(", vm: {options: {bar2-size: 3M}}"), "", NTB(""), "") LINK,
      "t.yaml:5:71: bar2-size is 3M, and the size of a BAR is a power of 2; "
      "write one from 64K to 256G\n"},

@@ -196,6 +196,7 @@ typedef enum TopoChip {
     TOPO_CHIP_INTEL_GEN4_SPR,
     TOPO_CHIP_INTEL_GEN5,
     TOPO_CHIP_INTEL_GEN6,
+    TOPO_CHIP_EPF,
     TOPO_CHIP_IDT, /* only of a pair of a TopoNtbChip */
     TOPO_N_CHIPS
 } TopoChip;
