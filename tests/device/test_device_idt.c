@@ -661,6 +661,34 @@ static void send_write(RigPeer *to, unsigned space, uint64_t offset,
     rig_peer_send(to, FARSIDE_WIRE_WRITE, &w, sizeof(w.m) + size);
 }
 
+/* Requests are let in by WINDOWS, so a host is told of no other's. */
+START_TEST(each_peer_learns_of_its_own_windows)
+{
+    const uint64_t targets[] = {0, 0x100000, 0x200000};
+    const struct farside_wire_windows *m;
+    bool is_told;
+
+    start_driver(0);
+    for (unsigned i = 1; i < HOSTS; i++) {
+        send_write(peer[i], FARSIDE_WIRE_REGISTERS, IDT_FAR_OPEN, 1, 4, 0);
+    }
+    for (unsigned i = 1; i < HOSTS; i++) {
+        open_entry(0, i, i, targets[i]);
+    }
+    for (unsigned i = 1; i < HOSTS; i++) {
+        for (is_told = false; !is_told || rig_peer_poll(peer[i], 100);) {
+            m = (const void *)rig_peer_receive(peer[i], FARSIDE_WIRE_WINDOWS)
+                    ->body;
+            for (unsigned n = 0; n < m->count; n++) {
+                ck_assert_uint_eq(m->window[n].address, targets[i]);
+                ck_assert_uint_eq(m->window[n].size, ENTRY_SIZE);
+                is_told = true;
+            }
+        }
+    }
+}
+END_TEST
+
 /* Reads what has come, and answers reads with anything. */
 static void drain(RigPeer *from, GRand *random)
 {
@@ -796,6 +824,7 @@ int main(void)
     tcase_add_test(three, unmasking_interrupts);
     tcase_add_test(three, a_reset_is_seen_by_all);
     tcase_add_test(peers, silent_peers_do_not_hold_the_machine);
+    tcase_add_test(peers, each_peer_learns_of_its_own_windows);
     tcase_add_loop_test(peers, any_access_is_survived, 0,
                         G_N_ELEMENTS(fuzz_seeds));
     return run_suite(suite);
