@@ -373,8 +373,7 @@ CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
     watch->up = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     watch->names =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    watch->asked =
-        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    watch->asked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     start_log(watch);
     return watch;
 }

@@ -14,7 +14,11 @@ typedef struct Model {
     unsigned ports[HOSTS_MAX];
 } Model;
 
-#define EIGHT 8, {0, 2, 4, 6, 8, 12, 16, 20}
+#define EIGHT                                                                  \
+    8,                                                                         \
+    {                                                                          \
+        0, 2, 4, 6, 8, 12, 16, 20                                              \
+    }
 
 static const Model models[] = {
     {"89hpes12nt12g2", 3, {0, 8, 16}},

@@ -13,20 +13,20 @@
 #include "idt_regs.h"
 #include "../suite.h"
 
-#define TYPE     "farside-idt"
-#define HOSTS    3
-#define MIB      (1ull << 20)
-#define IDENTITY 0x808c111du
-#define DEVFN    0x28
+#define TYPE         "farside-idt"
+#define HOSTS        3
+#define MIB          (1ull << 20)
+#define IDENTITY     0x808c111du
+#define DEVFN        0x28
 /* MSI writes here. */
-#define MESSAGES (32 * MIB)
-#define MESSAGE  0x1d7u
+#define MESSAGES     (32 * MIB)
+#define MESSAGE      0x1d7u
 /* Extended configuration space of the device, which q35's host bridge maps */
-#define PCIEXBAR 0x60
-#define ECAM     0xb0000000u
-#define EXTENDED (ECAM + (DEVFN << 12))
+#define PCIEXBAR     0x60
+#define ECAM         0xb0000000u
+#define EXTENDED     (ECAM + (DEVFN << 12))
 /* Where windows lead, by the host that has them */
-#define TARGET(host) (8 * MIB + (host) * 2 * MIB)
+#define TARGET(host) (8 * MIB + (host)*2 * MIB)
 #define BAR2_SIZE    (1 * MIB)
 #define ENTRY_SIZE   (BAR2_SIZE / 16)
 
@@ -145,8 +145,7 @@ static void teardown(void)
     }
     for (unsigned i = 0; i < HOSTS; i++) {
         for (unsigned j = i + 1; j < HOSTS; j++) {
-            g_autofree char *path =
-                g_strdup_printf("%s/l.%u-%u", folder, i, j);
+            g_autofree char *path = g_strdup_printf("%s/l.%u-%u", folder, i, j);
 
             g_unlink(path);
         }
@@ -508,7 +507,8 @@ START_TEST(a_dead_host_closes_its_own_windows)
     rig_write(host[2], window(0), 8, 0x3333);
     rig_wait_for(host[0], TARGET(2), 8, 0x3333);
     sw_wait(0, IDT_SELINKDNSTS, down);
-    ck_assert_uint_eq(sw_read(0, IDT_SWPORT + 2 * IDT_SW_STEP + 4), 0xc0 | 1 << 10);
+    ck_assert_uint_eq(sw_read(0, IDT_SWPORT + 2 * IDT_SW_STEP + 4),
+                      0xc0 | 1 << 10);
     /* How large its windows are is known, whoever is there. */
     ck_assert_uint_eq(sw_read(0, IDT_PORT(2) + IDT_BAR + 2 * IDT_BAR_STEP),
                       0x8000094c);
@@ -661,6 +661,34 @@ static void send_write(RigPeer *to, unsigned space, uint64_t offset,
     rig_peer_send(to, FARSIDE_WIRE_WRITE, &w, sizeof(w.m) + size);
 }
 
+/* Requests are let in by WINDOWS, so a host is told of no other's. */
+START_TEST(each_peer_learns_of_its_own_windows)
+{
+    const uint64_t targets[] = {0, 0x100000, 0x200000};
+    const struct farside_wire_windows *m;
+    bool is_told;
+
+    start_driver(0);
+    for (unsigned i = 1; i < HOSTS; i++) {
+        send_write(peer[i], FARSIDE_WIRE_REGISTERS, IDT_FAR_OPEN, 1, 4, 0);
+    }
+    for (unsigned i = 1; i < HOSTS; i++) {
+        open_entry(0, i, i, targets[i]);
+    }
+    for (unsigned i = 1; i < HOSTS; i++) {
+        for (is_told = false; !is_told || rig_peer_poll(peer[i], 100);) {
+            m = (const void *)rig_peer_receive(peer[i], FARSIDE_WIRE_WINDOWS)
+                    ->body;
+            for (unsigned n = 0; n < m->count; n++) {
+                ck_assert_uint_eq(m->window[n].address, targets[i]);
+                ck_assert_uint_eq(m->window[n].size, ENTRY_SIZE);
+                is_told = true;
+            }
+        }
+    }
+}
+END_TEST
+
 /* Reads what has come, and answers reads with anything. */
 static void drain(RigPeer *from, GRand *random)
 {
@@ -721,8 +749,7 @@ START_TEST(any_access_is_survived)
             g_string_append_printf(commands, "writel 0x%llx 0x%x\n",
                                    RIG_BAR0 + at, g_rand_int(random));
         }
-        rig_batch(host[0], commands->str,
-                  count);
+        rig_batch(host[0], commands->str, count);
         drain(peer[1], random);
         drain(peer[2], random);
     }
@@ -797,6 +824,7 @@ int main(void)
     tcase_add_test(three, unmasking_interrupts);
     tcase_add_test(three, a_reset_is_seen_by_all);
     tcase_add_test(peers, silent_peers_do_not_hold_the_machine);
+    tcase_add_test(peers, each_peer_learns_of_its_own_windows);
     tcase_add_loop_test(peers, any_access_is_survived, 0,
                         G_N_ELEMENTS(fuzz_seeds));
     return run_suite(suite);

@@ -453,15 +453,15 @@ START_TEST(sizes_of_bars_fit_the_rule_of_the_chip)
 END_TEST
 
 #define IDT(host)                                                              \
-    "  - {name: " host ", cpu: generic-host, vm: {memory: 256MiB}, devices: "    \
+    "  - {name: " host ", cpu: generic-host, vm: {memory: 256MiB}, devices: "  \
     "[{name: n, part: idt-ntb, at: rp0, vm: {options: {bar2-size: 1M}}}]}\n"
 
 /* Each two hosts of a chip have a link, and each host one device for all. */
 START_TEST(chip_has_a_link_for_each_two_hosts)
 {
-    Case c = load("name: t\nhosts:\n" IDT("a") IDT("b") IDT("c")
-                  "chips:\n  - {name: sw, chip: idt-89hpes16nt16g2, lut: 24, "
-                  "ends: [b.n, a.n, c.n], ports: [0, 12, 16]}\n");
+    Case c = load("name: t\nhosts:\n" IDT("a") IDT("b") IDT(
+        "c") "chips:\n  - {name: sw, chip: idt-89hpes16nt16g2, lut: 24, "
+             "ends: [b.n, a.n, c.n], ports: [0, 12, 16]}\n");
     g_autofree char *a = argv_of(&c, 0, false, NULL);
     g_autofree char *b = argv_of(&c, 1, false, NULL);
     static const char *const names[] = {"sw.0-1", "sw.0-2", "sw.1-2"};
