@@ -14,6 +14,7 @@
 #include "fab_fixture.h"
 
 #include "sim_random.h"
+#include "../suite.h"
 
 /* One host: two ends in node 0, two in node 1. */
 typedef struct Host {
@@ -452,5 +453,5 @@ int main(void)
     tcase_add_loop_test(chips, partitions_reach_each_other_inside, 0, 4);
     tcase_add_test(chips, partitions_have_no_link_between_them);
     suite_add_tcase(suite, chips);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

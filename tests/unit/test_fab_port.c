@@ -7,6 +7,7 @@
 #include "fab_fixture.h"
 
 #include "sim_random.h"
+#include "../suite.h"
 
 /* One lane of 2.5 GT/s: a byte takes 4 ns. */
 #define BYTE (4 * SIM_NS)
@@ -353,5 +354,5 @@ int main(void)
     tcase_add_loop_test(tcase, no_buffer_is_overrun, 1, 6);
     tcase_add_test(tcase, bad_connections_are_refused);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include "fab_fixture.h"
 
 #include "sim_random.h"
+#include "../suite.h"
 
 /* ---- Memory ---------------------------------------------------------- */
 
@@ -180,5 +181,5 @@ int main(void)
     tcase_add_loop_test(tcase, memory_serves_so_many_reads_at_once, 0, 2);
     tcase_add_test(tcase, memory_bandwidth_limits);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }
