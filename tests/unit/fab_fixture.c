@@ -3,7 +3,6 @@
 
 #include "fab_fault.h"
 #include "fab_replay_priv.h"
-#include "../suite.h"
 
 #include <stdlib.h>
 
@@ -549,10 +548,4 @@ void fixture_read_ended(void *owner, FabStatus status)
 void fixture_dma_ended(FabDma *dma)
 {
     fixture_read_ended(dma->owner, dma->status);
-}
-
-int fixture_main(Suite *suite)
-{
-
-    return run_suite(suite);
 }

@@ -190,8 +190,4 @@ typedef struct FixtureTally {
 void fixture_read_ended(void *owner, FabStatus status);
 void fixture_dma_ended(FabDma *dma);
 
-/* Runs the tests of @suite and prints TAP. Takes ownership of @suite. Returns
- * the result of main(). */
-int fixture_main(Suite *suite);
-
 #endif

@@ -6,6 +6,7 @@
  */
 #include "alloc_count.h"
 #include "fab_busy.h"
+#include "../suite.h"
 
 START_TEST(steady_state_allocates_nothing)
 {
@@ -41,5 +42,5 @@ int main(void)
 
     tcase_add_test(tcase, steady_state_allocates_nothing);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -14,6 +14,7 @@
 #include "fab_lab.h"
 #include "fab_observe.h"
 #include "fab_route.h"
+#include "../suite.h"
 
 /* Wire times on the lab's links, 8.0GT/s x8: 65/512 ns a byte. */
 #define WIRE(bytes)    ((bytes)*65 * SIM_NS / 512)
@@ -762,5 +763,5 @@ int main(void)
     tcase_add_loop_test(tcase, hits_are_those_of_a_naive_cache, 0, 4);
     tcase_add_loop_test(tcase, requests_limit_cold_reads, 0, 4);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

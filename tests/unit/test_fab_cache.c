@@ -8,6 +8,7 @@
 
 #include "fab_cache_priv.h"
 #include "sim_random.h"
+#include "../suite.h"
 
 #define LINE 64
 
@@ -143,5 +144,5 @@ int main(void)
     tcase_add_test(tcase, larger_windows_hit_in_part);
     tcase_add_test(tcase, reads_from_the_cache_are_faster);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -6,6 +6,7 @@
  * is left and all credits are returned.
  */
 #include "fab_busy.h"
+#include "../suite.h"
 
 #define RUN (150 * SIM_US)
 
@@ -102,5 +103,5 @@ int main(void)
     tcase_add_test(tcase, threads_do_not_meet);
     tcase_add_test(tcase, fabrics_do_not_meet);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include "fab_fault.h"
 #include "fab_fixture.h"
 #include "fab_root.h"
+#include "../suite.h"
 
 #define TIMEOUT  (60 * SIM_US)
 #define RELEASE  (20 * SIM_US)
@@ -417,5 +418,5 @@ int main(void)
     tcase_add_test(tcase, an_overflow_is_fatal);
     tcase_add_test(tcase, the_third_doorbell_is_the_last);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include "fab_fixture.h"
 
 #include "sim_random.h"
+#include "../suite.h"
 
 /* A device connected directly to an end, without a root. */
 typedef struct Face {
@@ -627,5 +628,5 @@ int main(void)
     tcase_add_test(tcase, addresses_outside_bars_are_unsupported);
     tcase_add_test(tcase, watchers_see_writes);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

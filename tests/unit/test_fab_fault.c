@@ -9,6 +9,7 @@
 
 #include "fab_fault.h"
 #include "fab_fixture.h"
+#include "../suite.h"
 
 #define SPEED       FAB_SPEED_8_0GT
 #define WIDTH       8
@@ -381,5 +382,5 @@ int main(void)
     tcase_add_test(tcase, a_new_link_has_the_surplus_again);
     tcase_add_test(tcase, space_in_time_is_no_overflow);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

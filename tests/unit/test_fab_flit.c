@@ -11,6 +11,7 @@
 
 #include "fab_fault.h"
 #include "fab_flit_priv.h"
+#include "../suite.h"
 
 #define FLIT 256u
 #define FEC  (2 * SIM_NS)
@@ -347,5 +348,5 @@ int main(void)
     tcase_add_test(tcase, one_wrong_byte_of_a_group_is_corrected);
     tcase_add_loop_test(tcase, bad_flits_are_sent_again, 0, 2);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include "fab_fixture.h"
 
 #include "sim_random.h"
+#include "../suite.h"
 
 /* The far side, and how it answers reads. */
 typedef struct Side {
@@ -612,5 +613,5 @@ int main(void)
     tcase_add_loop_test(tcase, writes_pass_blocked_reads, 0, 2);
     tcase_add_loop_test(tcase, reads_and_completions_do_not_pass_writes, 0, 2);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -7,6 +7,7 @@
  * the tables of the specification say.
  */
 #include "fab_fixture.h"
+#include "../suite.h"
 
 #define FRAME_BYTES 8.0
 #define DLLP_BYTES  8.0
@@ -324,5 +325,5 @@ int main(void)
     tcase_add_test(tcase, idle_link_sends_at_once);
     tcase_add_test(tcase, service_time_limits);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -14,6 +14,7 @@
 #include "fab_fixture.h"
 
 #include "sim_random.h"
+#include "../suite.h"
 
 #define ENDS 5
 
@@ -548,5 +549,5 @@ int main(void)
     tcase_add_loop_test(chips, partitions_reach_each_other_inside, 0, 4);
     tcase_add_test(chips, partitions_have_no_link_between_them);
     suite_add_tcase(suite, chips);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

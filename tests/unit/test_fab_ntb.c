@@ -10,6 +10,7 @@
 #include "fab_fixture.h"
 
 #include "sim_random.h"
+#include "../suite.h"
 
 #define CABLE (10 * SIM_NS)
 
@@ -470,5 +471,5 @@ int main(void)
     tcase_add_test(tcase, writes_pass_reads_without_a_tag);
     tcase_add_loop_test(tcase, latency_is_that_of_the_formula, 0, 2);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

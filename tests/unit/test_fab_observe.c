@@ -6,6 +6,7 @@
 #include "fab_busy.h"
 
 #include "fab_observe.h"
+#include "../suite.h"
 
 #define STEP  (731 * SIM_NS) /* not in step with any period of the model */
 #define STEPS 200
@@ -104,5 +105,5 @@ int main(void)
     tcase_add_test(tcase, every_tlp_is_told_of_once);
     tcase_add_test(tcase, resources_are_used_up_to_their_size);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include "fab_fixture.h"
 
 #include "sim_random.h"
+#include "../suite.h"
 
 #define RO  FAB_ATTR_RO
 #define IDO FAB_ATTR_IDO
@@ -424,5 +425,5 @@ int main(void)
     tcase_add_test(tcase, relaxed_ordering_looks_16_deep);
     tcase_add_loop_test(tcase, random_traffic_keeps_the_table, 1, 13);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -9,6 +9,7 @@
 #include "fab_fixture.h"
 #include "fab_port_priv.h"
 #include "fab_root.h"
+#include "../suite.h"
 
 #define SPEED       FAB_SPEED_8_0GT
 #define WIDTH       8
@@ -288,5 +289,5 @@ int main(void)
     tcase_add_test(tcase, a_dma_read_fails_by_the_time_out);
     tcase_add_loop_test(tcase, the_rate_is_the_same_afterwards, 0, 4);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

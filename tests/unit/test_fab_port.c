@@ -7,6 +7,7 @@
 #include "fab_fixture.h"
 
 #include "sim_random.h"
+#include "../suite.h"
 
 /* One lane of 2.5 GT/s: a byte takes 4 ns. */
 #define BYTE (4 * SIM_NS)
@@ -399,5 +400,5 @@ int main(void)
     tcase_add_test(tcase, acks_that_do_not_exist_delay_nobody);
     tcase_add_test(tcase, bad_connections_are_refused);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -10,6 +10,7 @@
 #include "fab_fixture.h"
 #include "fab_replay_priv.h"
 #include "sim_random.h"
+#include "../suite.h"
 
 #define SPEED               FAB_SPEED_8_0GT
 #define WIDTH               8
@@ -398,5 +399,5 @@ int main(void)
     tcase_add_loop_test(tcase, rollover_retrains_the_link, 0, 3);
     tcase_add_test(tcase, no_errors_change_nothing);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

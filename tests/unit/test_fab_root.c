@@ -8,6 +8,7 @@
 #include "fab_fixture.h"
 
 #include "sim_random.h"
+#include "../suite.h"
 
 /* ---- Memory ---------------------------------------------------------- */
 
@@ -236,5 +237,5 @@ int main(void)
     tcase_add_test(tcase, memory_bandwidth_limits);
     tcase_add_test(tcase, ordered_writes_to_memory_have_a_pace);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

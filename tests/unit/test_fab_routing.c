@@ -7,6 +7,7 @@
  * posted, it is only counted.
  */
 #include "fab_fixture.h"
+#include "../suite.h"
 
 #define ENDS 3
 
@@ -351,5 +352,5 @@ int main(void)
     tcase_add_loop_test(tcase, completion_for_nobody_is_dropped, 0, 2);
     tcase_add_test(tcase, cpu_reads_of_nothing_are_unsupported);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include "fab_fixture.h"
 
 #include "sim_random.h"
+#include "../suite.h"
 
 /* Time of @bytes on a link of 2.5 GT/s with @lanes lanes. */
 #define GEN1(bytes, lanes) ((SimTime)(bytes)*4 * SIM_NS / (lanes))
@@ -508,5 +509,5 @@ int main(void)
     tcase_add_test(tcase, weighted_does_not_make_up_for_blocked_time);
     tcase_add_test(tcase, oldest_first_keeps_the_order_of_arrival);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -6,6 +6,7 @@
  * Completion (s2.3.2), also if its tag is in use again.
  */
 #include "fab_fixture.h"
+#include "../suite.h"
 
 #define SPEED   FAB_SPEED_8_0GT
 #define WIDTH   8
@@ -296,5 +297,5 @@ int main(void)
     tcase_add_test(tcase, tags_of_pieces_come_back);
     tcase_add_test(tcase, an_engine_gives_up_each_read_in_its_time);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

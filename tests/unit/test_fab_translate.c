@@ -8,6 +8,7 @@
 #include "fab_fixture.h"
 
 #include "sim_random.h"
+#include "../suite.h"
 
 #define WALK (280 * SIM_NS)
 
@@ -304,5 +305,5 @@ int main(void)
     tcase_add_test(tcase, faults_are_unsupported);
     tcase_add_test(tcase, iotlb_limits_random_reads);
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }

@@ -34,6 +34,7 @@
  * or, under `spec`, for as many as come in L.
  */
 #include "fab_fixture.h"
+#include "../suite.h"
 
 #include <math.h>
 
@@ -381,5 +382,5 @@ int main(void)
     tcase_add_loop_test(tcase, tags_are_a_window, 0, G_N_ELEMENTS(lines));
     tcase_add_loop_test(tcase, more_tags_are_no_slower, 0, G_N_ELEMENTS(lines));
     suite_add_tcase(suite, tcase);
-    return fixture_main(suite);
+    return run_suite(suite);
 }
