@@ -204,6 +204,9 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
         .cpu =
             {
                 .mmio_write = topo_part_time(part, "core.mmio_write"),
+                .combine = topo_part_has(part, "core.combine")
+                               ? topo_part_time(part, "core.combine")
+                               : 0,
                 .mmio_reads = topo_part_int(part, "core.mmio_reads"),
                 .interrupt = topo_part_time(part, "core.interrupt"),
                 .poll = topo_part_time(part, "core.poll"),
