@@ -136,9 +136,13 @@ static FabCacheParams cache_of(const TopoPart *part)
 
 static FabRootP2p p2p_of(const char *word)
 {
-    return strcmp(word, "none") == 0     ? FAB_ROOT_P2P_NONE
-           : strcmp(word, "writes") == 0 ? FAB_ROOT_P2P_WRITES
-                                         : FAB_ROOT_P2P_ALL;
+    static const char *const words[] = {
+        [FAB_ROOT_P2P_ALL] = "all",
+        [FAB_ROOT_P2P_WRITES] = "writes",
+        [FAB_ROOT_P2P_NONE] = "none",
+    };
+
+    return number_of(word, words, G_N_ELEMENTS(words));
 }
 
 FabRootParams exp_params_root(const TopoPart *part, bool iommu)
@@ -204,6 +208,9 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
         .cpu =
             {
                 .mmio_write = topo_part_time(part, "core.mmio_write"),
+                .combine = topo_part_has(part, "core.combine")
+                               ? topo_part_time(part, "core.combine")
+                               : 0,
                 .mmio_reads = topo_part_int(part, "core.mmio_reads"),
                 .interrupt = topo_part_time(part, "core.interrupt"),
                 .poll = topo_part_time(part, "core.poll"),

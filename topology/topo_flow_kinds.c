@@ -279,7 +279,9 @@ static const TopoKey mmio_keys[] = {
     NEEDS_TARGET(
         "target", MEMORY,
         "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
-    RANGE("size", BYTES, "8B", "1B", "64B", 0, "bytes of one access"),
+    RANGE("size", BYTES, "8B", "1B", "4KiB", 0,
+          "bytes of one access; more than 64B only of a write, if the part of "
+          "the host has `core.combine`"),
     RANGE("count", INT, "1", "1", "1000000000000", 0, "number of accesses"),
     RANGE("between", TIME, "0ps", NULL, "1s", 0,
           "time from the end of an access to the begin of the next one, for "
@@ -295,6 +297,16 @@ static const TopoKey mmio_keys[] = {
 
 static void check_mmio(TopoLoader *loader, TopoFlow *flow)
 {
+    const TopoHost *host = topo_flow_host(flow, "host");
+
+    if (topo_flow_has(flow, "size") && topo_flow_bytes(flow, "size") > 64 &&
+        host && host->cpu &&
+        (!is_word(flow, "direction", "write") ||
+         !topo_part_has(host->cpu, "core.combine"))) {
+        topo_flow_report(loader, flow, "size",
+                         "a CPU reads and writes at most 64B at a time; longer "
+                         "writes need core.combine of its part");
+    }
     if (topo_flow_has(flow, "seen") && !topo_flow_is(flow, "seen", "off") &&
         (!is_word(flow, "direction", "write") ||
          topo_flow_target(flow, "target").kind == TOPO_TARGET_DEVICE)) {

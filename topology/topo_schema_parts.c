@@ -225,6 +225,9 @@ static const TopoKey cpu_keys[] = {
         "4 GiB, all others below"),
     NEEDS("core.mmio_write", TIME, "0ps", "1ms", 0,
           "time between two MMIO writes of a CPU"),
+    MAY("core.combine", TIME, NULL, "1ps", "1ms", 0,
+        "time between two lines of 64 B of a longer write, which go through "
+        "write-combining buffers; without it a write has at most 64 B"),
     NEEDS("core.mmio_reads", INT, "1", "65536", 0,
           "outstanding MMIO reads of a CPU"),
     NEEDS("core.interrupt", TIME, "0ps", "1s", 0,

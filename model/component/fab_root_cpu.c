@@ -176,15 +176,23 @@ void fab_root_write_then(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                          void *owner)
 {
     CpuWrite write = {
-        .fn = fn,
-        .owner = owner,
         .addr = addr,
-        .data = data,
-        .time = root->params.cpu.mmio_write,
-        .size_bytes = size_bytes,
+        .time = size_bytes > FAB_LINE_BYTES ? root->params.cpu.combine
+                                            : root->params.cpu.mmio_write,
         .flow = flow,
     };
 
+    while (size_bytes > FAB_LINE_BYTES) {
+        write.size_bytes =
+            FAB_LINE_BYTES - (uint32_t)(write.addr % FAB_LINE_BYTES);
+        write_give(root, &write);
+        write.addr += write.size_bytes;
+        size_bytes -= write.size_bytes;
+    }
+    write.fn = fn;
+    write.owner = owner;
+    write.data = data;
+    write.size_bytes = size_bytes;
     write_give(root, &write);
 }
 
@@ -427,10 +435,12 @@ void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
 
 void fab_root_use_cores(FabRoot *root, uint32_t cores)
 {
+    SimTime time = root->params.cpu.combine ? root->params.cpu.combine
+                                            : root->params.cpu.mmio_write;
+
     root->cores += cores;
-    root->cpu_queue =
-        ROOT_QUEUE_TLPS + root->cores * root->params.transit /
-                              MAX(root->params.cpu.mmio_write, SIM_NS);
+    root->cpu_queue = ROOT_QUEUE_TLPS +
+                      root->cores * root->params.transit / MAX(time, SIM_NS);
 }
 
 void fab_root_core_stores(FabRoot *root, bool begins)

@@ -161,8 +161,12 @@ static bool check_params(const char *name, const FabMmioFlowParams *params,
 
     if (params->direction != FAB_TLP_MWR && params->direction != FAB_TLP_MRD) {
         wrong = "the direction must be a write or a read";
-    } else if (params->size_bytes == 0 || params->size_bytes > 64) {
-        wrong = "a CPU can write and read 1 to 64 bytes";
+    } else if (params->size_bytes == 0 || params->size_bytes > RANGE_BYTES ||
+               (params->size_bytes > FAB_LINE_BYTES &&
+                (params->direction != FAB_TLP_MWR ||
+                 !fab_root_params(params->host)->cpu.combine))) {
+        wrong = "a CPU can write and read 1 to 64 bytes, and write up to 4096 "
+                "if it has write-combining buffers";
     } else if (params->count == 0) {
         wrong = "there must be at least 1 operation";
     } else if (params->between < 0 || params->between > SIM_S) {

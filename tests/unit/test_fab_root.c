@@ -170,6 +170,55 @@ START_TEST(memory_bandwidth_limits)
 }
 END_TEST
 
+/* A write of n lines leaves as n writes, a line in each time; the root port's
+ * link limits if it is slower. The first and last line may be parts. */
+START_TEST(long_writes_are_combined_into_lines)
+{
+    static const struct {
+        uint32_t offset, bytes, lines, first, last;
+        SimTime time;
+    } cases[] = {
+        {0, 128, 2, 64, 64, 10 * SIM_NS},  {0, 4096, 64, 64, 64, 10 * SIM_NS},
+        {32, 100, 3, 32, 4, 25 * SIM_NS},  {60, 65, 2, 4, 61, 25 * SIM_NS},
+        {0, 4096, 64, 64, 64, 1 * SIM_NS},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabRootParams params = fixture_root();
+        FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+        uint32_t lines = cases[i].lines;
+        /* 64 B, a header of 3 DW, framing. */
+        double wire = 84 * SIM_S / 15.754e9;
+        FixtureHost host;
+
+        params.cpu.combine = cases[i].time;
+        fixture_host_init(&host, fixture, &params, &port);
+        fab_root_write(host.root,
+                       fixture_bar(host.dev, 0) + 8192 + cases[i].offset,
+                       cases[i].bytes, 77, 0);
+        fixture_run(fixture);
+        ck_assert_uint_eq(host.dev->log->len, lines);
+        for (unsigned n = 0; n < lines; n++) {
+            const FabTlp *tlp = &fixture_log(host.dev, n)->tlp;
+
+            ck_assert_uint_eq(tlp->payload_bytes, n == 0 ? cases[i].first
+                                                  : n + 1 == lines
+                                                      ? cases[i].last
+                                                      : 64);
+            ck_assert_uint_eq(tlp->data, n + 1 == lines ? 77 : 0);
+        }
+        if (cases[i].first == cases[i].last) {
+            fixture_assert_near(
+                (double)(fixture_log(host.dev, lines - 1)->time -
+                         fixture_log(host.dev, 0)->time),
+                (lines - 1) * MAX((double)cases[i].time, wire), 0.01);
+        }
+        fixture_assert_drained(fixture);
+    }
+}
+END_TEST
+
 typedef struct Writer {
     FabBusAddr base;
     uint8_t attr;
@@ -235,6 +284,7 @@ int main(void)
                    aligned_reads_take_no_more_completions_than_they_must);
     tcase_add_loop_test(tcase, memory_serves_so_many_reads_at_once, 0, 2);
     tcase_add_test(tcase, memory_bandwidth_limits);
+    tcase_add_test(tcase, long_writes_are_combined_into_lines);
     tcase_add_test(tcase, ordered_writes_to_memory_have_a_pace);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

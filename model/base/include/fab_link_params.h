@@ -55,10 +55,10 @@ typedef enum FabArbitration {
     FAB_ARBITRATION_ROUND_ROBIN,
     FAB_ARBITRATION_WEIGHTED, /* bytes in proportion to ingress link rates */
     FAB_ARBITRATION_OLDEST,   /* by arrival at the component */
-    FAB_ARBITRATION_GROUPS,   /* round robin between groups of sources; a root
-                                 sets it, no part does */
     FAB_ARBITRATION_TABLE,    /* TLPs in the order of a Port Arbitration Table
                                  (PCIe 5.0 s6.3.3.3) */
+    FAB_ARBITRATION_GROUPS,   /* round robin between groups of sources; a root
+                                 sets it, no part does */
 } FabArbitration;
 
 typedef enum FabForwarding {

@@ -22,6 +22,8 @@ typedef struct FabMmioParams {
 
 typedef struct FabCpuParams {
     SimTime mmio_write;  /* time between two writes */
+    SimTime combine;     /* time between two lines of a longer write, which
+                            write-combining buffers send; 0: it has none */
     uint32_t mmio_reads; /* largest number of outstanding reads */
     SimTime interrupt;   /* from the MSI at the root to the handler's start */
     SimTime poll;        /* mean time to notice a change in memory */
@@ -229,8 +231,12 @@ unsigned fab_root_watch(FabRoot *root, FabBusAddr addr, uint64_t size_bytes,
                         FabWatchFn fn, void *owner);
 void fab_root_unwatch(FabRoot *root, unsigned handle);
 
-/* The CPU writes @size_bytes (at most 64) to @addr, in a BAR or in memory.
- * @flow is for observers. */
+/* A line of the CPU's caches and of its write-combining buffers. */
+#define FAB_LINE_BYTES 64u
+
+/* The CPU writes @size_bytes to @addr, in a BAR or in memory: at most 64, or
+ * any number if params.cpu.combine is set. Then each line of 64 B is a write,
+ * and the last one has @data. @flow is for observers. */
 void fab_root_write(FabRoot *root, FabBusAddr addr, uint32_t size_bytes,
                     uint64_t data, uint32_t flow);
 
