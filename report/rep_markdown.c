@@ -112,7 +112,9 @@ static void add_summary(const RepReport *report, GString *out)
              "chosen so that\nthe model meets it: its error says how well the "
              "model can be fitted, not how\nwell it predicts. Everything else "
              "is *predicted*. Which values were used is\ndeclared in each "
-             "scenario (`plot.calibrated`).\n\n"
+             "scenario (`plot.calibrated`). What decides each mechanism of "
+             "the model, and\nwho measured it, is in "
+             "[oracles](../user/oracles.md#what-decides-each-mechanism).\n\n"
              "| scenario | title | calibrated on | points calibrated | points "
              "predicted |\n| --- | --- | --- | ---: | ---: |\n");
     for (i = 0; i < rep_report_n_scenarios(report); i++) {
