@@ -16,11 +16,11 @@
  * it enables the links of ntb_tool, as at the boot, and prints the names of the
  * devices. Only the driver of a Switchtec writes a record when a link changes,
  * so the script asks others once a second: ntb_hw_idt has a mask of its peers
- * that are up, and ntb_hw_epf shows nothing, so its register is read. Lines that
- * begin with @ are the script's own, the others are records of the kernel log.
- * /etc/drivers of the guest leaves in /run/failed why a module could not be
- * loaded. The script writes the mark to the log: the records before it show the
- * past, so the state of a link is known only when the mark has been read.
+ * that are up, and ntb_hw_epf shows nothing, so its register is read. Lines
+ * that begin with @ are the script's own, the others are records of the kernel
+ * log. /etc/drivers of the guest leaves in /run/failed why a module could not
+ * be loaded. The script writes the mark to the log: the records before it show
+ * the past, so the state of a link is known only when the mark has been read.
  */
 static const char script[] =
     "map() {\n"
@@ -89,15 +89,15 @@ struct CluWatch {
     bool is_map_stale; /* a driver was loaded after `map` was started */
     GSource *restart;  /* timer that starts `log` again; NULL: none */
     const CluPace *pace;
-    bool is_due;        /* `log` starts again when the machines stand */
-    int64_t sequence;   /* number of the last record handled; -1: none */
-    GHashTable *up;     /* names such as "switchtec0" whose link is up */
-    GHashTable *names;  /* PCI address to name */
-    GHashTable *asked;  /* what drivers that are asked say: PCI address of one
-                           whose link is up, or PCI address/mask of an IDT's */
-    char *mark;         /* text that the script writes to the log */
-    bool is_ready;      /* the script has found all drivers and clients */
-    bool is_current;    /* the log has been read up to the mark */
+    bool is_due;       /* `log` starts again when the machines stand */
+    int64_t sequence;  /* number of the last record handled; -1: none */
+    GHashTable *up;    /* names such as "switchtec0" whose link is up */
+    GHashTable *names; /* PCI address to name */
+    GHashTable *asked; /* what drivers that are asked say: PCI address of one
+                          whose link is up, or PCI address/mask of an IDT's */
+    char *mark;        /* text that the script writes to the log */
+    bool is_ready;     /* the script has found all drivers and clients */
+    bool is_current;   /* the log has been read up to the mark */
 };
 
 static void start_log(CluWatch *watch);

@@ -33,12 +33,12 @@ typedef struct FarsideShape {
     uint32_t registers_size; /* bytes of BAR 0 */
     /* Bytes of BAR 2, if it has registers, too; 0: it is a window. */
     uint32_t doorbells_size;
-    uint32_t msix_table;     /* offsets in BAR 0 */
+    uint32_t msix_table; /* offsets in BAR 0 */
     uint32_t msix_pba;
     uint8_t vectors;
     uint8_t msi; /* offset of an MSI capability with one vector; 0: MSI-X */
-    bool is_32_bit;       /* BAR 0 */
-    uint8_t port;         /* Port Number in Link Capabilities */
+    bool is_32_bit;  /* BAR 0 */
+    uint8_t port;    /* Port Number in Link Capabilities */
     uint16_t link_status; /* of the PCI Express capability; 0: QEMU's */
 } FarsideShape;
 
