@@ -9,6 +9,7 @@
 #include <glib.h>
 #include <string.h>
 #include "device_chip.h"
+#include "device_nvme.h"
 #include "intel_regs.h"
 #include "twin_regs.h"
 #include "../suite.h"
@@ -592,6 +593,57 @@ START_TEST(closed_window_is_not_used_after_the_answer)
 }
 END_TEST
 
+/*
+ * A drive's transfer into the far end's memory is under way when the link goes
+ * down, by a posted write, and then the far end closes the window, by a
+ * non-posted one. From the answer on, the memory stays as it is.
+ */
+START_TEST(a_transfer_ends_before_the_answer)
+{
+    static const char *const arguments[] = {
+        "-object",   "throttle-group,id=slow,x-iops-total=1",
+        "-blockdev", "null-co,node-name=zeros,size=8388608,read-zeroes=on",
+        "-blockdev", "throttle,node-name=d,throttle-group=slow,file=zeros",
+        "-device",   "nvme,drive=d,serial=x,addr=06.0",
+        NULL};
+    DeviceNvme nvme;
+    uint8_t *ram, then;
+
+    model = 2;
+    rig = rig_new_of(models[model].type, NULL,
+                     "completion-timeout=10000,bar2-size=1M,bar4-size=2M",
+                     arguments);
+    peer = rig_peer_new(rig);
+    rig_peer_hello(peer);
+    rig_wait_link_up(rig, true);
+    ram = rig_peer_give_ram(peer, 0, MIB, true);
+    enable_and_answer();
+    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, FARSIDE_TWIN_SIZE, 0x2000,
+                    8, 2);
+    chip_expect_completion(peer, 2, FARSIDE_WIRE_SC);
+    memset(ram, 0xa5, MIB);
+    rig_pci_write(rig, CHIP_DEVFN + 8, 0x10, (uint32_t)RIG_NVME_BAR);
+    rig_pci_write(rig, CHIP_DEVFN + 8, 0x14, 0);
+    rig_pci_write(rig, CHIP_DEVFN + 8, 0x04, 0x6);
+    nvme = (DeviceNvme){.rig = rig, .bar = RIG_NVME_BAR, .ram = rig_ram(rig)};
+    nvme_start(&nvme, false, 0);
+    /* The drive does one of them in each second. */
+    nvme_queue_at(&nvme, false, 0, RIG_BAR2, 4096);
+    nvme_queue_at(&nvme, false, 4096, RIG_BAR2 + 4096, 4096);
+    nvme_ring(&nvme);
+    nvme_wait(&nvme, 1);
+    ck_assert_uint_eq(ram[0], 0);
+    ck_assert_uint_eq(ram[4096], 0xa5);
+    chip_send_write(peer, FARSIDE_WIRE_REGISTERS, FARSIDE_TWIN_LINK, 0, 4, 0);
+    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, FARSIDE_TWIN_SIZE, 0, 8,
+                    3);
+    chip_expect_completion(peer, 3, FARSIDE_WIRE_SC);
+    then = ram[4096];
+    nvme_wait(&nvme, 1);
+    ck_assert_uint_eq(ram[4096], then);
+}
+END_TEST
+
 static const struct {
     uint64_t address;
     uint64_t value;
@@ -728,6 +780,7 @@ int main(void)
     tcase_add_loop_test(tcase, other_side_goes_and_returns, 0, 2);
     tcase_add_test(tcase, a_side_tells_what_it_is_asked);
     tcase_add_test(tcase, closed_window_is_not_used_after_the_answer);
+    tcase_add_test(tcase, a_transfer_ends_before_the_answer);
     tcase_add_loop_test(tcase, closing_waits_for_the_owner, 0,
                         G_N_ELEMENTS(closing));
     tcase_add_test(tcase, another_generation_is_no_peer);
