@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "exp_failure.h"
+#include "exp_failure_priv.h"
 
 #include "fab_account.h"
 #include "fab_flow_observe.h"

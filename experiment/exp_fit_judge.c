@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "exp_svd.h"
+#include "exp_svd_priv.h"
 #include "sim_stats.h"
 
 #define CONFIDENCE 0.95

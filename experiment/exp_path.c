@@ -2,7 +2,7 @@
 #include "exp_path.h"
 
 #include "exp_build.h"
-#include "exp_failure.h"
+#include "exp_failure_priv.h"
 #include "fab_endpoint.h"
 #include "fab_root.h"
 #include "fab_route.h"

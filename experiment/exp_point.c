@@ -4,7 +4,7 @@
 #include "exp_build.h"
 #include "exp_errors_priv.h"
 #include "exp_fabric.h"
-#include "exp_failure.h"
+#include "exp_failure_priv.h"
 #include "exp_flow.h"
 #include "exp_latency.h"
 #include "exp_metric.h"

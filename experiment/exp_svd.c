@@ -4,7 +4,7 @@
  * rotated until all are orthogonal. Their lengths are then the singular values.
  * It is slow for large matrices, and the most exact method for small ones.
  */
-#include "exp_svd.h"
+#include "exp_svd_priv.h"
 
 #include <float.h>
 #include <math.h>

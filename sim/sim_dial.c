@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim_dial.h"
+#include "sim_dial_priv.h"
 
 void sim_dial_init(SimDial *dial, uint32_t room)
 {

@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "sim_dial.h"
-#include "sim_heap.h"
-#include "sim_run.h"
-#include "sim_wheel.h"
+#include "sim_dial_priv.h"
+#include "sim_heap_priv.h"
+#include "sim_run_priv.h"
+#include "sim_wheel_priv.h"
 
 /*
  * Few pending events, the usual case, all live in the dial. If it becomes full,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim_heap.h"
+#include "sim_heap_priv.h"
 
 #include <string.h>
 

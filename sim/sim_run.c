@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim_run.h"
+#include "sim_run_priv.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "sim_wheel.h"
+#include "sim_wheel_priv.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include "farside_pcapng.h"
 #include "farside_trace.h"
 #include "table_text.h"
-#include "trc_record.h"
+#include "trc_record_priv.h"
 
 /* A file with more interfaces is taken for damaged. */
 #define INTERFACES_MAX 65536

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "trc_record.h"
+#include "trc_record_priv.h"
 
 #include <string.h>
 

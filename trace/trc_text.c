@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "farside_trace.h"
-#include "trc_record.h"
+#include "trc_record_priv.h"
 
 #define DATA_SHOWN 16
 

@@ -10,7 +10,7 @@
 
 #include <glib.h>
 
-#include "exp_svd.h"
+#include "exp_svd_priv.h"
 #include "../suite.h"
 
 #define COLUMNS_MAX 8

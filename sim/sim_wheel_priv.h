@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SIM_WHEEL_H
-#define SIM_WHEEL_H
+#ifndef SIM_WHEEL_PRIV_H
+#define SIM_WHEEL_PRIV_H
 
 #include "sim_engine.h"
 

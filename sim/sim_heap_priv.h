@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SIM_HEAP_H
-#define SIM_HEAP_H
+#ifndef SIM_HEAP_PRIV_H
+#define SIM_HEAP_PRIV_H
 
 #include "sim_engine.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef TRC_RECORD_H
-#define TRC_RECORD_H
+#ifndef TRC_RECORD_PRIV_H
+#define TRC_RECORD_PRIV_H
 
 #include "trc_file.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef EXP_FAILURE_H
-#define EXP_FAILURE_H
+#ifndef EXP_FAILURE_PRIV_H
+#define EXP_FAILURE_PRIV_H
 
 #include "fab_flow.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef EXP_SVD_H
-#define EXP_SVD_H
+#ifndef EXP_SVD_PRIV_H
+#define EXP_SVD_PRIV_H
 
 /*
  * The singular values of a matrix, and its right singular vectors.

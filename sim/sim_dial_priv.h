@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SIM_DIAL_H
-#define SIM_DIAL_H
+#ifndef SIM_DIAL_PRIV_H
+#define SIM_DIAL_PRIV_H
 
 #include "sim_engine.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-#ifndef SIM_RUN_H
-#define SIM_RUN_H
+#ifndef SIM_RUN_PRIV_H
+#define SIM_RUN_PRIV_H
 
 #include "sim_engine.h"
 
