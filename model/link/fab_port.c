@@ -379,8 +379,8 @@ static inline void ack_owe(FabPort *ingress, SimTime end)
 
     if (ingress->dllp == FAB_DLLP_SPEC) {
         if (received > ingress->buffer.ack_due) {
-            ingress->buffer.ack_due = received + ingress->buffer.dllp_limit;
-            fab_port_add_dllp(ingress, ingress->buffer.ack_due);
+            fab_port_add_late_ack(ingress,
+                                  received + ingress->buffer.dllp_limit);
         }
     } else if (ingress->dllp == FAB_DLLP_EACH) {
         fab_port_add_dllp(ingress, received);

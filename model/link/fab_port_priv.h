@@ -62,10 +62,11 @@ typedef struct FabBuffer {
      * left the buffer. */
     _Alignas(FAB_CACHE_LINE) SimTime update_due[FAB_CLASSES];
     SimTime freed_at[FAB_CLASSES];
-    SimTime ack_due;     /* when the last Ack leaves; it is for all TLPs that
+    SimTime ack_due;     /* when the last Ack is made; it is for all TLPs that
                             have come in by then, under FAB_DLLP_SPEC */
     uint32_t dllp_limit; /* time until a TLP must be acknowledged, or a freed
                             credit returned, under FAB_DLLP_SPEC */
+    bool ack_waits;      /* that Ack is not on the wire yet */
 } FabBuffer;
 
 /* SKP ordered sets. */
@@ -126,8 +127,7 @@ struct FabPort {
     _Alignas(FAB_CACHE_LINE) SimTime busy_until;
     uint64_t active;    /* bit mask of the sources that hold a TLP */
     uint64_t order;     /* egress_order of the next TLP to be queued */
-    SimTime dllp_due; /* when the last of `dllps` is made; SIM_TIME_NONE: there
-                         are none */
+    SimTime dllp_due; /* no DLLP is due before; SIM_TIME_NONE: there is none */
     uint32_t dllps, dllps_later; /* that wait for the wire; see fab_dllp.c */
     FabSkp skp;
     uint32_t time_carry; /* rounding rest of the last TLP, as byte_time */
@@ -142,7 +142,8 @@ struct FabPort {
     FabFifo flight; /* on the wire to the peer */
 
     _Alignas(FAB_CACHE_LINE) SimEvent send_event;
-    SimTime waiting_since; /* begin of the wait for credits */
+    SimTime dllp_due_first; /* when the last of `dllps` is made; SIM_TIME_NONE:
+                               there are none */
     SimTime wake; /* earliest time at which a TLP may leave, of the last
                      arbitration that found none to send */
     _Alignas(FAB_CACHE_LINE) SimEvent arrive_event;
@@ -156,6 +157,8 @@ struct FabPort {
     FabTurns turns;
     FabLinkPart *parts; /* owned; NULL: a plain link */
     FabFlits *flits;    /* of the arena; NULL: not in FLIT mode */
+
+    SimTime waiting_since; /* begin of the wait for credits */
 
     /* Set up. */
     FabPortParams params;
@@ -250,18 +253,28 @@ void fab_port_send_due(FabPort *port, SimTime now);
 /* Forgets those that wait. */
 void fab_port_forget_dllps(FabPort *port);
 
+/* Forgets the groups that have gone while the wire was idle. */
+void fab_port_pass_dllps(FabPort *port);
 /* @port makes an Ack, Nak or UpdateFC at @time, now or later. It takes the wire
  * then, behind what is on it. */
 static inline void fab_port_add_dllp(FabPort *port, SimTime time)
 {
+    if (port->dllp_due_first <= sim_engine_now(port->send_event.engine)) {
+        fab_port_pass_dllps(port);
+    }
     port->counters.dllps_sent++;
-    if (time > port->dllp_due) {
+    if (time > port->dllp_due_first) {
         port->dllps_later++;
         port->dllp_due_later = MAX(port->dllp_due_later, time);
     } else if (port->dllps++ == 0) {
-        port->dllp_due = time;
+        port->dllp_due_first = time;
+        port->dllp_due = MIN(port->dllp_due, time);
     }
 }
+
+/* The same for an Ack at the Ack latency limit, which is so late that others
+ * must not wait for it. */
+void fab_port_add_late_ack(FabPort *port, SimTime time);
 
 /* In FLIT mode: when credits that leave @port at @time or later are at its
  * peer. Each flit has room for them (PCIe 6.0 s4.2.3, DLP bytes). */
