@@ -339,6 +339,39 @@ START_TEST(acks_that_do_not_exist_delay_nobody)
 }
 END_TEST
 
+/* Acks that went while the wire was idle delay no later TLP. A TLP of b leaves
+ * while the Ack of the last of many TLPs is still to be made. Another one leaves
+ * when all Acks are long over, and finds the wire free. */
+START_TEST(acks_of_an_idle_wire_are_over)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(FAB_SPEED_2_5GT, 1);
+    SimTime tlp = (256 + 12 + 8) * BYTE, length = (4 + 12 + 8) * BYTE;
+    SimTime begin = 200 * tlp + PROPAGATION + tlp / 2;
+    FixtureEnd *a, *b;
+
+    port.dllp = FAB_DLLP_EACH;
+    a = fixture_end_new(fixture, "a", &port, 0, 0);
+    b = fixture_end_new(fixture, "b", &port, 0, 0);
+    fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0,
+                    PROPAGATION);
+    fixture_realize(fixture);
+    a->logs = true;
+    for (unsigned i = 0; i < 200; i++) {
+        fixture_send(a, fixture_tlp(a, FAB_TLP_MWR, MIB(1), 256));
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        fixture_run_until(fixture, begin + i * 2000 * SIM_NS);
+        fixture_send(b, fixture_tlp(b, FAB_TLP_MWR, MIB(1), 4));
+    }
+    fixture_run(fixture);
+    /* An Ack and an SKP ordered set may be on the wire. */
+    ck_assert_int_le(fixture_log(a, 1)->time - begin - 2000 * SIM_NS,
+                     length + PROPAGATION + 8 * BYTE + 4 * BYTE);
+    fixture_assert_drained(fixture);
+}
+END_TEST
+
 START_TEST(bad_connections_are_refused)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -397,6 +430,7 @@ int main(void)
     tcase_add_test(tcase, infinite_credits);
     tcase_add_loop_test(tcase, no_buffer_is_overrun, 1, 6);
     tcase_add_test(tcase, acks_that_do_not_exist_delay_nobody);
+    tcase_add_test(tcase, acks_of_an_idle_wire_are_over);
     tcase_add_test(tcase, bad_connections_are_refused);
     suite_add_tcase(suite, tcase);
     return fixture_main(suite);
