@@ -85,7 +85,7 @@ typedef struct FabReturns {
 typedef struct FabTurns {
     uint64_t shared; /* active sources at the last weighted arbitration */
     uint64_t served; /* FabSource.served of the source it chose */
-    struct FabPortTable *table; /* owned; NULL: there is none */
+    struct FabPortTable *table;   /* owned; NULL: there is none */
     struct FabPortGroups *groups; /* owned; NULL: there are none */
 } FabTurns;
 
@@ -125,8 +125,8 @@ struct FabPort {
 
     /* Send side. The wire is taken until busy_until. */
     _Alignas(FAB_CACHE_LINE) SimTime busy_until;
-    uint64_t active;    /* bit mask of the sources that hold a TLP */
-    uint64_t order;     /* egress_order of the next TLP to be queued */
+    uint64_t active;  /* bit mask of the sources that hold a TLP */
+    uint64_t order;   /* egress_order of the next TLP to be queued */
     SimTime dllp_due; /* no DLLP is due before; SIM_TIME_NONE: there is none */
     uint32_t dllps, dllps_later; /* that wait for the wire; see fab_dllp.c */
     FabSkp skp;
@@ -247,8 +247,8 @@ void fab_port_init_fc(FabPort *port);
 /* Forgets the credits on their way back to @port, which has a ring for them. */
 void fab_port_forget_returns(FabPort *port);
 
-/* fab_dllp.c. Puts the DLLPs that were made by @now on the wire, and the SKP ordered set
- * that is due: busy_until becomes their end. */
+/* fab_dllp.c. Puts the DLLPs that were made by @now on the wire, and the SKP
+ * ordered set that is due: busy_until becomes their end. */
 void fab_port_send_due(FabPort *port, SimTime now);
 /* Forgets those that wait. */
 void fab_port_forget_dllps(FabPort *port);
@@ -328,7 +328,12 @@ void fab_port_free_table(FabPort *port);
 
 /* Groups of sources: two of their own, and those from FAB_GROUP_FAR on, which
  * together have the turns of one. */
-enum { FAB_GROUP_OWN, FAB_GROUP_NEAR, FAB_GROUP_FAR, FAB_GROUPS = 18 };
+enum {
+    FAB_GROUP_OWN,
+    FAB_GROUP_NEAR,
+    FAB_GROUP_FAR,
+    FAB_GROUPS = 18
+};
 /* Lets @port serve groups in turn, the sources of a group in turn as well.
  * @group has that of each source. */
 void fab_port_set_groups(FabPort *port, const uint8_t *group);

@@ -295,8 +295,9 @@ END_TEST
 /* A connection is refused if the port does not exist, is already connected or
  * is the same at both ends, or if it exceeds the speed or width of the port. */
 /* An Ack delays the TLPs that leave after it was made, and no others. A TLP of
- * 256 B goes from a to b. b sends one of 4 B @after ns after the Ack is made: when the first TLP has come in, or the Ack latency limit later. At 2.5
- * GT/s and x1 a byte takes 4 ns, and the limit is (256 + 28) * 1.4 + 19 = 416
+ * 256 B goes from a to b. b sends one of 4 B @after ns after the Ack is made:
+ * when the first TLP has come in, or the Ack latency limit later. At 2.5 GT/s
+ * and x1 a byte takes 4 ns, and the limit is (256 + 28) * 1.4 + 19 = 416
  * symbols (PCIe 5.0 s3.6.3.1). */
 static void acks_wait_for_their_tlp(FabDllpPolicy dllp, SimTime made, int after)
 {
@@ -340,8 +341,8 @@ START_TEST(acks_that_do_not_exist_delay_nobody)
 END_TEST
 
 /* Acks that went while the wire was idle delay no later TLP. A TLP of b leaves
- * while the Ack of the last of many TLPs is still to be made. Another one leaves
- * when all Acks are long over, and finds the wire free. */
+ * while the Ack of the last of many TLPs is still to be made. Another one
+ * leaves when all Acks are long over, and finds the wire free. */
 START_TEST(acks_of_an_idle_wire_are_over)
 {
     g_autoptr(Fixture) fixture = fixture_new();
