@@ -637,8 +637,8 @@ static void note_mps(const Writer *writer)
 #define CLASS_HOST_BRIDGE 0x0600 /* base class and subclass */
 
 /* True if Linux lets devices below different root ports of this host bridge use
- * each other (pci_p2pdma_whitelist of drivers/pci/p2pdma.c in Linux 6.12): those
- * of Intel's servers. */
+ * each other (pci_p2pdma_whitelist of drivers/pci/p2pdma.c in Linux 6.12):
+ * those of Intel's servers. */
 static bool is_forwarder(const TopoFunction *bridge)
 {
     static const int ids[] = {0x3c00, 0x3c01, 0x2f00, 0x2f01, 0x2020,

@@ -311,8 +311,7 @@ static int64_t way_number(const Maker *maker, const TopoValues *values,
 
 static void read_ways(Maker *maker)
 {
-    g_autoptr(GPtrArray) items =
-        topo_values_items(maker->part->values, "ways");
+    g_autoptr(GPtrArray) items = topo_values_items(maker->part->values, "ways");
 
     for (unsigned i = 0; i < items->len; i++) {
         const TopoNode *item = g_ptr_array_index(items, i);

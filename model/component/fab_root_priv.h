@@ -23,7 +23,7 @@
 typedef struct RootIngress {
     uint64_t posted_received;   /* number of posted requests received */
     uint64_t posted_dispatched; /* number of posted requests dispatched */
-    uint32_t ordered_bytes; /* of ordered writes under way to memory */
+    uint32_t ordered_bytes;     /* of ordered writes under way to memory */
     SimTime visible_at; /* when all writes to memory so far are visible */
     FabFifo posted; /* translated posted requests behind an untranslated one; by
                        posted_before */
@@ -175,9 +175,9 @@ struct FabRoot {
     FabRootParams params;
     struct RootAts *ats;               /* NULL: the IOMMU is off */
     unsigned node_of[FAB_SOURCES_MAX]; /* by root port */
-    FabNodeWay *node_ways; /* of FAB_NODES times FAB_NODES; NULL: all are as
-                              params.nodes has it */
-    uint32_t cores;                    /* that write at a time */
+    FabNodeWay *node_ways;  /* of FAB_NODES times FAB_NODES; NULL: all are as
+                               params.nodes has it */
+    uint32_t cores;         /* that write at a time */
     uint32_t cores_storing; /* those of them in the time of a store */
     uint32_t cpu_queue; /* limit of CPU writes queued at a port or on the way */
 
@@ -194,8 +194,8 @@ struct FabRoot {
     SimEvent split_timeout_event;
     SimTime piece_free[FAB_NODES]; /* when a node forwards the next piece of a
                                       write */
-    FabRootPieceFn piece_over; /* for a piece that is given up */
-    uint32_t tag_waits;        /* paths whose reads lack a tag */
+    FabRootPieceFn piece_over;     /* for a piece that is given up */
+    uint32_t tag_waits;            /* paths whose reads lack a tag */
     SimTime tag_wait_since;
 
     /* CPU. */

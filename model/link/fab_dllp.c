@@ -12,8 +12,16 @@
  * groups, and a group is on the wire when the last of it has been made. The
  * first group takes no DLLPs that are made later than that; the second does,
  * until it becomes the first. So a DLLP goes a few TLPs later than it could at
- * most, but never earlier.
+ * most, but never earlier. A group that has gone while the wire was idle leaves
+ * when the next DLLP is made: no TLP may wait for what was over long ago.
  */
+
+static void due_set(FabPort *port)
+{
+    port->dllp_due = port->buffer.ack_waits
+                         ? MIN(port->dllp_due_first, port->buffer.ack_due)
+                         : port->dllp_due_first;
+}
 
 /* Removes the first group. Returns its number of DLLPs. */
 static uint32_t group_take(FabPort *port)
@@ -21,33 +29,75 @@ static uint32_t group_take(FabPort *port)
     uint32_t count = port->dllps;
 
     port->dllps = port->dllps_later;
-    port->dllp_due = port->dllps_later ? port->dllp_due_later : SIM_TIME_NONE;
+    port->dllp_due_first =
+        port->dllps_later ? port->dllp_due_later : SIM_TIME_NONE;
     port->dllps_later = 0;
     port->dllp_due_later = 0;
     return count;
 }
 
-/* Sends the groups of which the last DLLP was made by @now. */
+/* Counts @count DLLPs on the wire, of which the last is made at @last. */
+static void dllps_count(FabPort *port, uint32_t count, SimTime last)
+{
+    uint64_t wire = fab_port_wire_time(port, FAB_DLLP_BYTES);
+    uint64_t time = wire * count + port->time_carry;
+
+    port->time_carry = time % FAB_PS_FRACTION;
+    /* The others are on the wire while it would be idle. */
+    port->busy_until = MAX(port->busy_until + (SimTime)(time / FAB_PS_FRACTION),
+                           last + (SimTime)(wire / FAB_PS_FRACTION));
+    port->counters.dllp_ps += time / FAB_PS_FRACTION;
+    port->counters.busy_ps += time / FAB_PS_FRACTION;
+}
+
+void fab_port_pass_dllps(FabPort *port)
+{
+    SimTime now = sim_engine_now(port->owner->engine);
+    SimTime dllp = fab_port_dllp_time(port) + 1;
+
+    while (port->dllp_due_first <= now - dllp &&
+           port->busy_until + (port->dllps + 1) * dllp <= now) {
+        SimTime last = port->dllp_due_first;
+
+        dllps_count(port, group_take(port), last);
+    }
+    due_set(port);
+}
+
+void fab_port_add_late_ack(FabPort *port, SimTime time)
+{
+    FabBuffer *buffer = &port->buffer;
+
+    if (buffer->ack_waits) { /* no TLP has left since */
+        fab_port_add_dllp(port, buffer->ack_due);
+    } else {
+        port->counters.dllps_sent++;
+    }
+    buffer->ack_waits = true;
+    buffer->ack_due = time;
+    port->dllp_due = MIN(port->dllp_due, time);
+}
+
+/* Sends the groups of which the last DLLP was made by @now, and a late Ack. */
 static void dllps_send(FabPort *port, SimTime now)
 {
-    uint64_t wire = fab_port_wire_time(port, FAB_DLLP_BYTES), time;
     uint32_t count = 0;
     SimTime last = 0;
 
-    while (port->dllp_due <= now) {
-        last = port->dllp_due;
+    if (port->dllp_due > now) {
+        return;
+    }
+    while (port->dllp_due_first <= now) {
+        last = port->dllp_due_first;
         count += group_take(port);
     }
-    if (count > 0) {
-        time = wire * count + port->time_carry;
-        port->time_carry = time % FAB_PS_FRACTION;
-        /* The others are on the wire while it would be idle. */
-        port->busy_until =
-            MAX(port->busy_until + (SimTime)(time / FAB_PS_FRACTION),
-                last + (SimTime)(wire / FAB_PS_FRACTION));
-        port->counters.dllp_ps += time / FAB_PS_FRACTION;
-        port->counters.busy_ps += time / FAB_PS_FRACTION;
+    if (port->buffer.ack_waits && port->buffer.ack_due <= now) {
+        port->buffer.ack_waits = false;
+        last = MAX(last, port->buffer.ack_due);
+        count++;
     }
+    due_set(port);
+    dllps_count(port, count, last);
 }
 
 void fab_port_send_due(FabPort *port, SimTime now)
@@ -71,14 +121,17 @@ void fab_port_forget_dllps(FabPort *port)
 {
     group_take(port);
     group_take(port);
+    port->buffer.ack_waits = false;
     port->buffer.ack_due = 0;
+    due_set(port);
 }
 
 SimTime fab_port_dllp_owed(const FabPort *port)
 {
     SimTime now = sim_engine_now(port->owner->engine);
-    uint64_t due = port->dllp_due <= now ? port->dllps : 0;
+    uint64_t due = port->dllp_due_first <= now ? port->dllps : 0;
 
+    due += port->buffer.ack_waits && port->buffer.ack_due <= now;
     if (port->dllps_later && port->dllp_due_later <= now) {
         due += port->dllps_later;
     }

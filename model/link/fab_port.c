@@ -370,17 +370,17 @@ void fab_port_consume(FabTlp *tlp, SimTime time)
     discard(tlp, time);
 }
 
-/* A TLP is on the wire to @ingress until @end. The receiver makes an Ack when it
- * has come in: at once, or when the Ack latency limit is over, unless the last
- * Ack leaves later (PCIe 5.0 s3.6.3.1). */
+/* A TLP is on the wire to @ingress until @end. The receiver makes an Ack when
+ * it has come in: at once, or when the Ack latency limit is over, unless the
+ * last Ack leaves later (PCIe 5.0 s3.6.3.1). */
 static inline void ack_owe(FabPort *ingress, SimTime end)
 {
     SimTime received = end + ingress->propagation;
 
     if (ingress->dllp == FAB_DLLP_SPEC) {
         if (received > ingress->buffer.ack_due) {
-            ingress->buffer.ack_due = received + ingress->buffer.dllp_limit;
-            fab_port_add_dllp(ingress, ingress->buffer.ack_due);
+            fab_port_add_late_ack(ingress,
+                                  received + ingress->buffer.dllp_limit);
         }
     } else if (ingress->dllp == FAB_DLLP_EACH) {
         fab_port_add_dllp(ingress, received);

@@ -62,10 +62,11 @@ typedef struct FabBuffer {
      * left the buffer. */
     _Alignas(FAB_CACHE_LINE) SimTime update_due[FAB_CLASSES];
     SimTime freed_at[FAB_CLASSES];
-    SimTime ack_due;     /* when the last Ack leaves; it is for all TLPs that
+    SimTime ack_due;     /* when the last Ack is made; it is for all TLPs that
                             have come in by then, under FAB_DLLP_SPEC */
     uint32_t dllp_limit; /* time until a TLP must be acknowledged, or a freed
                             credit returned, under FAB_DLLP_SPEC */
+    bool ack_waits;      /* that Ack is not on the wire yet */
 } FabBuffer;
 
 /* SKP ordered sets. */
@@ -84,7 +85,7 @@ typedef struct FabReturns {
 typedef struct FabTurns {
     uint64_t shared; /* active sources at the last weighted arbitration */
     uint64_t served; /* FabSource.served of the source it chose */
-    struct FabPortTable *table; /* owned; NULL: there is none */
+    struct FabPortTable *table;   /* owned; NULL: there is none */
     struct FabPortGroups *groups; /* owned; NULL: there are none */
 } FabTurns;
 
@@ -124,10 +125,9 @@ struct FabPort {
 
     /* Send side. The wire is taken until busy_until. */
     _Alignas(FAB_CACHE_LINE) SimTime busy_until;
-    uint64_t active;    /* bit mask of the sources that hold a TLP */
-    uint64_t order;     /* egress_order of the next TLP to be queued */
-    SimTime dllp_due; /* when the last of `dllps` is made; SIM_TIME_NONE: there
-                         are none */
+    uint64_t active;  /* bit mask of the sources that hold a TLP */
+    uint64_t order;   /* egress_order of the next TLP to be queued */
+    SimTime dllp_due; /* no DLLP is due before; SIM_TIME_NONE: there is none */
     uint32_t dllps, dllps_later; /* that wait for the wire; see fab_dllp.c */
     FabSkp skp;
     uint32_t time_carry; /* rounding rest of the last TLP, as byte_time */
@@ -142,7 +142,8 @@ struct FabPort {
     FabFifo flight; /* on the wire to the peer */
 
     _Alignas(FAB_CACHE_LINE) SimEvent send_event;
-    SimTime waiting_since; /* begin of the wait for credits */
+    SimTime dllp_due_first; /* when the last of `dllps` is made; SIM_TIME_NONE:
+                               there are none */
     SimTime wake; /* earliest time at which a TLP may leave, of the last
                      arbitration that found none to send */
     _Alignas(FAB_CACHE_LINE) SimEvent arrive_event;
@@ -156,6 +157,8 @@ struct FabPort {
     FabTurns turns;
     FabLinkPart *parts; /* owned; NULL: a plain link */
     FabFlits *flits;    /* of the arena; NULL: not in FLIT mode */
+
+    SimTime waiting_since; /* begin of the wait for credits */
 
     /* Set up. */
     FabPortParams params;
@@ -244,24 +247,34 @@ void fab_port_init_fc(FabPort *port);
 /* Forgets the credits on their way back to @port, which has a ring for them. */
 void fab_port_forget_returns(FabPort *port);
 
-/* fab_dllp.c. Puts the DLLPs that were made by @now on the wire, and the SKP ordered set
- * that is due: busy_until becomes their end. */
+/* fab_dllp.c. Puts the DLLPs that were made by @now on the wire, and the SKP
+ * ordered set that is due: busy_until becomes their end. */
 void fab_port_send_due(FabPort *port, SimTime now);
 /* Forgets those that wait. */
 void fab_port_forget_dllps(FabPort *port);
 
+/* Forgets the groups that have gone while the wire was idle. */
+void fab_port_pass_dllps(FabPort *port);
 /* @port makes an Ack, Nak or UpdateFC at @time, now or later. It takes the wire
  * then, behind what is on it. */
 static inline void fab_port_add_dllp(FabPort *port, SimTime time)
 {
+    if (port->dllp_due_first <= sim_engine_now(port->send_event.engine)) {
+        fab_port_pass_dllps(port);
+    }
     port->counters.dllps_sent++;
-    if (time > port->dllp_due) {
+    if (time > port->dllp_due_first) {
         port->dllps_later++;
         port->dllp_due_later = MAX(port->dllp_due_later, time);
     } else if (port->dllps++ == 0) {
-        port->dllp_due = time;
+        port->dllp_due_first = time;
+        port->dllp_due = MIN(port->dllp_due, time);
     }
 }
+
+/* The same for an Ack at the Ack latency limit, which is so late that others
+ * must not wait for it. */
+void fab_port_add_late_ack(FabPort *port, SimTime time);
 
 /* In FLIT mode: when credits that leave @port at @time or later are at its
  * peer. Each flit has room for them (PCIe 6.0 s4.2.3, DLP bytes). */
@@ -315,7 +328,12 @@ void fab_port_free_table(FabPort *port);
 
 /* Groups of sources: two of their own, and those from FAB_GROUP_FAR on, which
  * together have the turns of one. */
-enum { FAB_GROUP_OWN, FAB_GROUP_NEAR, FAB_GROUP_FAR, FAB_GROUPS = 18 };
+enum {
+    FAB_GROUP_OWN,
+    FAB_GROUP_NEAR,
+    FAB_GROUP_FAR,
+    FAB_GROUPS = 18
+};
 /* Lets @port serve groups in turn, the sources of a group in turn as well.
  * @group has that of each source. */
 void fab_port_set_groups(FabPort *port, const uint8_t *group);

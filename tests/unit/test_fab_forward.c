@@ -181,14 +181,13 @@ START_TEST(pieces_of_writes_have_a_pace)
         for (unsigned n = 0; n < count; n++) {
             FixtureEnd *from = n % senders ? side.host.third : side.host.dev;
 
-            fixture_send(from, fixture_tlp(from, FAB_TLP_MWR,
-                                           fixture_bar(side.host.far, 0) +
-                                               256 * n,
-                                           cases[i / 2].bytes));
+            fixture_send(from,
+                         fixture_tlp(from, FAB_TLP_MWR,
+                                     fixture_bar(side.host.far, 0) + 256 * n,
+                                     cases[i / 2].bytes));
         }
         fixture_run(fixture);
-        ck_assert_uint_eq(side.host.far->log->len,
-                          count * cases[i / 2].pieces);
+        ck_assert_uint_eq(side.host.far->log->len, count * cases[i / 2].pieces);
         first = fixture_log(side.host.far, 0)->time;
         last = fixture_log(side.host.far, side.host.far->log->len - 1)->time;
         fixture_assert_near((double)(last - first),
@@ -209,10 +208,8 @@ START_TEST(what_is_not_forwarded_is_refused)
         bool aborts;
         unsigned writes, reads; /* that arrive */
     } cases[] = {
-        {FAB_ROOT_P2P_ALL, false, 1, 1},
-        {FAB_ROOT_P2P_WRITES, false, 1, 0},
-        {FAB_ROOT_P2P_NONE, false, 0, 0},
-        {FAB_ROOT_P2P_NONE, true, 0, 0},
+        {FAB_ROOT_P2P_ALL, false, 1, 1},   {FAB_ROOT_P2P_WRITES, false, 1, 0},
+        {FAB_ROOT_P2P_NONE, false, 0, 0},  {FAB_ROOT_P2P_NONE, true, 0, 0},
         {FAB_ROOT_P2P_WRITES, true, 1, 0},
     };
     g_autoptr(Fixture) fixture = fixture_new();
@@ -239,10 +236,10 @@ START_TEST(what_is_not_forwarded_is_refused)
     ck_assert_uint_eq(side.host.dev->log->len, 2);
     for (unsigned i = 0; i < 2; i++) {
         answer = &fixture_log(side.host.dev, i)->tlp;
-        ck_assert_uint_eq(answer->status,
-                          answer->tag == 6 || cases[_i].reads ? FAB_STATUS_SC
-                          : cases[_i].aborts                  ? FAB_STATUS_CA
-                                                              : FAB_STATUS_UR);
+        ck_assert_uint_eq(answer->status, answer->tag == 6 || cases[_i].reads
+                                              ? FAB_STATUS_SC
+                                          : cases[_i].aborts ? FAB_STATUS_CA
+                                                             : FAB_STATUS_UR);
     }
     counters =
         fab_port_counters(fab_port_peer(side.host.dev->component.ports[0]));

@@ -81,8 +81,7 @@ static SimTime writes_send_over(const FabRootParams *params,
         for (unsigned i = 0; i < host.end[n]->log->len; i++) {
             const FixtureLog *log = fixture_log(host.end[n], i);
 
-            ck_assert_uint_eq(log->tlp.data,
-                              other == 2 ? i : 2 * i + (n != 2));
+            ck_assert_uint_eq(log->tlp.data, other == 2 ? i : 2 * i + (n != 2));
             first = MIN(first, log->time);
             last = MAX(last, log->time);
             seen++;

@@ -296,8 +296,9 @@ END_TEST
 /* A connection is refused if the port does not exist, is already connected or
  * is the same at both ends, or if it exceeds the speed or width of the port. */
 /* An Ack delays the TLPs that leave after it was made, and no others. A TLP of
- * 256 B goes from a to b. b sends one of 4 B @after ns after the Ack is made: when the first TLP has come in, or the Ack latency limit later. At 2.5
- * GT/s and x1 a byte takes 4 ns, and the limit is (256 + 28) * 1.4 + 19 = 416
+ * 256 B goes from a to b. b sends one of 4 B @after ns after the Ack is made:
+ * when the first TLP has come in, or the Ack latency limit later. At 2.5 GT/s
+ * and x1 a byte takes 4 ns, and the limit is (256 + 28) * 1.4 + 19 = 416
  * symbols (PCIe 5.0 s3.6.3.1). */
 static void acks_wait_for_their_tlp(FabDllpPolicy dllp, SimTime made, int after)
 {
@@ -337,6 +338,39 @@ START_TEST(acks_that_do_not_exist_delay_nobody)
         acks_wait_for_their_tlp(FAB_DLLP_EACH, 0, after[i]);
         acks_wait_for_their_tlp(FAB_DLLP_SPEC, 416 * BYTE, after[i]);
     }
+}
+END_TEST
+
+/* Acks that went while the wire was idle delay no later TLP. A TLP of b leaves
+ * while the Ack of the last of many TLPs is still to be made. Another one
+ * leaves when all Acks are long over, and finds the wire free. */
+START_TEST(acks_of_an_idle_wire_are_over)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(FAB_SPEED_2_5GT, 1);
+    SimTime tlp = (256 + 12 + 8) * BYTE, length = (4 + 12 + 8) * BYTE;
+    SimTime begin = 200 * tlp + PROPAGATION + tlp / 2;
+    FixtureEnd *a, *b;
+
+    port.dllp = FAB_DLLP_EACH;
+    a = fixture_end_new(fixture, "a", &port, 0, 0);
+    b = fixture_end_new(fixture, "b", &port, 0, 0);
+    fixture_connect(fixture, &a->component, 0, &b->component, 0, 0, 0,
+                    PROPAGATION);
+    fixture_realize(fixture);
+    a->logs = true;
+    for (unsigned i = 0; i < 200; i++) {
+        fixture_send(a, fixture_tlp(a, FAB_TLP_MWR, MIB(1), 256));
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        fixture_run_until(fixture, begin + i * 2000 * SIM_NS);
+        fixture_send(b, fixture_tlp(b, FAB_TLP_MWR, MIB(1), 4));
+    }
+    fixture_run(fixture);
+    /* An Ack and an SKP ordered set may be on the wire. */
+    ck_assert_int_le(fixture_log(a, 1)->time - begin - 2000 * SIM_NS,
+                     length + PROPAGATION + 8 * BYTE + 4 * BYTE);
+    fixture_assert_drained(fixture);
 }
 END_TEST
 
@@ -398,6 +432,7 @@ int main(void)
     tcase_add_test(tcase, infinite_credits);
     tcase_add_loop_test(tcase, no_buffer_is_overrun, 1, 6);
     tcase_add_test(tcase, acks_that_do_not_exist_delay_nobody);
+    tcase_add_test(tcase, acks_of_an_idle_wire_are_over);
     tcase_add_test(tcase, bad_connections_are_refused);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -503,9 +503,9 @@ START_TEST(check_without_a_terminal)
         stu_check(TOPO_SOURCE_ROOT "/" EXAMPLE, changes, told, errors);
 
     ck_assert(g_str_has_prefix(size, "\"example\", 2 hosts, 1 link, "));
-    ck_assert_ptr_null(stu_check(
-        TOPO_SOURCE_ROOT "/tests/unit/bad/measure.yaml", changes, told,
-        errors));
+    ck_assert_ptr_null(stu_check(TOPO_SOURCE_ROOT
+                                 "/tests/unit/bad/measure.yaml",
+                                 changes, told, errors));
     ck_assert_str_eq(told->str, "");
     ck_assert_uint_gt(topo_errors_count(errors), 10);
 }
@@ -547,9 +547,8 @@ START_TEST(check_tells_what_is_not_forwarded)
         ck_assert(g_file_set_contents(file, text, -1, NULL));
         size = stu_check(file, changes, told, errors);
         ck_assert_ptr_nonnull(size);
-        ck_assert(cases[i].told
-                      ? g_str_has_suffix(told->str, cases[i].told)
-                      : told->len == 0);
+        ck_assert(cases[i].told ? g_str_has_suffix(told->str, cases[i].told)
+                                : told->len == 0);
     }
     g_unlink(file);
     g_rmdir(folder);

@@ -67,8 +67,8 @@ typedef enum FabRootP2p {
 } FabRootP2p;
 
 typedef struct FabRootParams {
-    SimTime transit;            /* root port to root port, last byte in to first
-                                   byte out */
+    SimTime transit; /* root port to root port, last byte in to first
+                        byte out */
     FabRootP2p p2p;
     bool p2p_aborts; /* what it does not forward is aborted (CA), and not
                         unsupported (UR) */
@@ -84,10 +84,10 @@ typedef struct FabRootParams {
     uint32_t rcb_bytes;         /* Read Completion Boundary: 64 or 128 */
     uint32_t completion_bytes;  /* largest completion of a memory read */
     FabMemoryParams memory;
-    uint32_t ordered_bytes;   /* of posted writes of one root port on their way
-                                 to memory, without those that have RO; 0: no
-                                 limit */
-    SimTime ordered_time;     /* for which each of them is on its way */
+    uint32_t ordered_bytes; /* of posted writes of one root port on their way
+                               to memory, without those that have RO; 0: no
+                               limit */
+    SimTime ordered_time;   /* for which each of them is on its way */
     FabIommuParams iommu;
     FabMmioParams mmio;
     FabCpuParams cpu;

@@ -13,19 +13,19 @@
 
 /* The reason why a TLP did not do what its requester wanted. */
 typedef enum FabLossCause {
-    FAB_LOSS_UNSUPPORTED, /* nothing claims it: UR (PCIe 5.0 s2.3.1) */
-    FAB_LOSS_ABORTED,     /* CA (s2.3.1) */
-    FAB_LOSS_NOT_MAPPED,  /* the IOMMU has no mapping: UR */
-    FAB_LOSS_BLOCKED,     /* AT says translated, but the root expects no
-                             translated requests from this requester: UR */
+    FAB_LOSS_UNSUPPORTED,   /* nothing claims it: UR (PCIe 5.0 s2.3.1) */
+    FAB_LOSS_ABORTED,       /* CA (s2.3.1) */
+    FAB_LOSS_NOT_MAPPED,    /* the IOMMU has no mapping: UR */
+    FAB_LOSS_BLOCKED,       /* AT says translated, but the root expects no
+                               translated requests from this requester: UR */
     FAB_LOSS_NOT_FORWARDED, /* the root forwards no such requests between its
                                ports: UR or CA (s1.3.1) */
-    FAB_LOSS_UNEXPECTED,  /* a completion whose request is over (s2.3.2) */
-    FAB_LOSS_POISONED,    /* its data are bad (s2.7.2) */
-    FAB_LOSS_LINK_DOWN,   /* the link was or went down (s2.9.1) */
-    FAB_LOSS_OVERFLOW,    /* no space in the receive buffer (s2.6.1) */
-    FAB_LOSS_TIMED_OUT,   /* of a requester: completions did not come (s2.8) */
-    FAB_LOSS_NO_ADDRESS,  /* the DMA window had no room for its buffer */
+    FAB_LOSS_UNEXPECTED,    /* a completion whose request is over (s2.3.2) */
+    FAB_LOSS_POISONED,      /* its data are bad (s2.7.2) */
+    FAB_LOSS_LINK_DOWN,     /* the link was or went down (s2.9.1) */
+    FAB_LOSS_OVERFLOW,      /* no space in the receive buffer (s2.6.1) */
+    FAB_LOSS_TIMED_OUT,  /* of a requester: completions did not come (s2.8) */
+    FAB_LOSS_NO_ADDRESS, /* the DMA window had no room for its buffer */
     FAB_LOSS_CAUSES,
 } FabLossCause;
 
