@@ -169,6 +169,12 @@ allocate() {
         sed -n 's/^DMA Address[^0-9]*\(0x[0-9a-f]*\).*/\1/p' | grep .
 }
 
+# translation ADDRESS BYTES: what ntb_tool's peer_mw_trans is given. That of Linux 7.3
+# reads decimal numbers alone.
+translation() {
+    echo $(($1)):$(($2))
+}
+
 # window FROM TO N BYTES: FROM writes random data through the window, and TO reads
 # it from memory; TO writes other data, and FROM reads it through the window
 window() {
@@ -176,7 +182,7 @@ window() {
     near=$(tool_of "$1" "$2")/$(peer_of "$1" "$2")
     far=$(tool_of "$2" "$1")/$(peer_of "$2" "$1")
     address=$(allocate "$2" "$1" "$3" "$size") || return 1
-    here=$(on "$1" "echo $address:$size >$near/peer_mw_trans$3 &&
+    here=$(on "$1" "echo $(translation "$address" "$size") >$near/peer_mw_trans$3 &&
         head -c $((size)) /dev/urandom >$data && cat $data >$near/peer_mw$3
         md5sum <$data")
     there=$(on "$2" "head -c $((size)) $far/mw$3 | md5sum
@@ -184,7 +190,7 @@ window() {
         md5sum <$data")
     here="$here
 $(on "$1" "head -c $((size)) $near/peer_mw$3 | md5sum
-        echo $address:0 >$near/peer_mw_trans$3")"
+        echo $(translation "$address" 0) >$near/peer_mw_trans$3")"
     # Clears the window: removing ntb_tool while a window is set would oops.
     on "$2" "echo 0 >$far/mw_trans$3" || return 1
     echo "here: $here, there: $there"
