@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "clu_plan_devices.h"
+#include "clu_plan_chips.h"
 #include "clu_plan_links.h"
 #include "clu_plan_options.h"
 
@@ -175,6 +176,7 @@ CluPlan *clu_plan_new(const TopoDescription *description, TopoErrors *errors)
         link->index = i;
         g_ptr_array_add(plan->links, link);
     }
+    clu_plan_check_chips(description, errors);
     for (i = 0; i < description->hosts->len; i++) {
         CluPlanHost *host = g_new0(CluPlanHost, 1);
 

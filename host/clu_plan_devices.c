@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "clu_broker_types.h"
+#include "clu_plan_chips.h"
 #include "clu_plan_options.h"
 #include "clu_property.h"
 #include "topo_units.h"
@@ -199,8 +200,7 @@ void clu_plan_add_endpoint(CluPlan *plan, CluPlanHost *host,
                         topo->path);
         return;
     }
-    if (strcmp(vm->device, CLU_PLAN_NTB_TYPE) == 0 ||
-        strcmp(vm->device, CLU_PLAN_AMD_TYPE) == 0) {
+    if (clu_plan_is_ntb_type(vm->device)) {
         topo_errors_add(errors, vm->device_place,
                         "%s: part '%s' is no NTB adapter; give device %s to "
                         "parts of kind ntb",

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "clu_plan_chips.h"
 #include "clu_plan_devices.h"
 #include "clu_plan_options.h"
 #include "clu_property.h"
@@ -12,15 +13,6 @@
 /* Properties that must be the same at both ends of a link; ended by NULL. */
 static const char *const geometry[] = {"generation", "lut-entries", "bar2-size",
                                        "bar4-size", NULL};
-
-/* Properties that only a Switchtec has; ended by NULL. */
-static const char *const of_switchtec[] = {"generation", "lut-entries",
-                                           "vectors", "check-requester", NULL};
-
-static const char *type_of(const TopoLink *link)
-{
-    return link->chip == TOPO_CHIP_AMD ? CLU_PLAN_AMD_TYPE : CLU_PLAN_NTB_TYPE;
-}
 
 int64_t clu_plan_memory_end(const TopoHost *host)
 {
@@ -32,12 +24,22 @@ int64_t clu_plan_memory_end(const TopoHost *host)
     return bytes - 0x80000000LL + (4LL << 30);
 }
 
-static char *default_bar4(const TopoLink *link)
+/* Text for a property that no option gives, to be freed; NULL: that of the
+ * device. By default, BAR 4 covers all memory of either host. */
+static char *default_of(const TopoLink *link, const char *name)
 {
-    int64_t need = MAX(clu_plan_memory_end(link->end[0]->host),
-                       clu_plan_memory_end(link->end[1]->host));
-    int64_t size = BAR4_MIN;
+    bool is_bar4 = strcmp(name, "bar4-size") == 0;
+    const char *aligned = clu_plan_aligned_bar(link->chip);
+    int64_t need, size = BAR4_MIN;
 
+    if (aligned && (is_bar4 || strcmp(name, "bar2-size") == 0)) {
+        return g_strdup(aligned);
+    }
+    if (!is_bar4) {
+        return NULL;
+    }
+    need = MAX(clu_plan_memory_end(link->end[0]->host),
+               clu_plan_memory_end(link->end[1]->host));
     while (size < need) {
         size *= 2;
     }
@@ -66,11 +68,12 @@ static void append_geometry(TopoErrors *errors, const TopoLink *link,
                             name, b, a, link->name, place);
         } else if (a || b) {
             clu_property_append(own, name, a ? a : b);
-        } else if (strcmp(name, "bar4-size") == 0) {
-            /* By default, one window covers all memory of either host. */
-            g_autofree char *size = default_bar4(link);
+        } else {
+            g_autofree char *size = default_of(link, name);
 
-            clu_property_append(own, name, size);
+            if (size) {
+                clu_property_append(own, name, size);
+            }
         }
     }
 }
@@ -89,26 +92,13 @@ CluPlanLink *clu_plan_find_link(const CluPlan *plan, const TopoLink *topo)
     g_assert_not_reached(); /* the plan has all links of the description */
 }
 
-static void check_chip(TopoErrors *errors, const TopoLink *link,
-                       const TopoVmDevice *vm)
-{
-    for (unsigned i = 0; link->chip == TOPO_CHIP_AMD && of_switchtec[i]; i++) {
-        if (clu_plan_has_option(vm, of_switchtec[i])) {
-            topo_errors_add(errors, clu_plan_option_place(vm, of_switchtec[i]),
-                            "%s is an option of chip switchtec, and %s has "
-                            "chip amd; leave it out",
-                            of_switchtec[i], link->name);
-        }
-    }
-}
-
 /* Adds the device for the cable at @port of the adapter @topo. */
 static void add_cable(CluPlan *plan, TopoErrors *errors, CluPlanHost *host,
                       const TopoDevice *topo, unsigned port, bool is_only)
 {
     CluPlanLink *link = clu_plan_find_link(plan, topo->links->pdata[port]);
-    CluPlanDevice *device =
-        clu_plan_add_device(host, topo, type_of(link->link));
+    g_autofree char *type = clu_plan_ntb_type(link->link->chip);
+    CluPlanDevice *device = clu_plan_add_device(host, topo, type);
     g_autoptr(GString) own = g_string_new(NULL);
 
     device->backend = CLU_BACKEND_NTB;
@@ -122,7 +112,6 @@ static void add_cable(CluPlan *plan, TopoErrors *errors, CluPlanHost *host,
 
         device->id = g_strdup_printf("%s.%u", id, port);
     }
-    check_chip(errors, link->link, topo->vm);
     append_geometry(errors, link->link, device->end, own);
     clu_plan_append_options(own, topo->vm, geometry);
     device->properties = g_string_free(g_steal_pointer(&own), FALSE);

@@ -14,9 +14,9 @@
 typedef struct CluPlan CluPlan;
 typedef struct CluPlanLink CluPlanLink;
 
-/* The types of QEMU devices that emulate NTB adapters, by the link's chip. */
+/* The type of QEMU device that emulates an NTB adapter, unless its link says
+ * that it is another chip. */
 #define CLU_PLAN_NTB_TYPE "farside-switchtec"
-#define CLU_PLAN_AMD_TYPE "farside-amd"
 
 /* The type of QEMU device that emulates an accelerator. */
 #define CLU_PLAN_GPU_TYPE "farside-gpu"

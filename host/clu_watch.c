@@ -14,12 +14,13 @@
  * This script runs in the guest. Its arguments are what must be bound to each
  * NTB ("client" or "driver"), a mark, and the addresses of the NTBs; with "map"
  * it enables the links of ntb_tool, as at the boot, and prints the names of the
- * devices. ntb_hw_amd writes no record when a link changes, so the script asks
- * the driver once a second. Lines that begin with @ are the script's own, the
- * others are records of the kernel log. /etc/drivers of the guest leaves in
- * /run/failed why a module could not be loaded. The script writes the mark to
- * the log: the records before it show the past, so the state of a link is known
- * only when the mark has been read.
+ * devices. Only the driver of a Switchtec writes a record when a link changes,
+ * so the script asks others once a second, and reads the register of
+ * ntb_hw_epf, which shows nothing. Lines that begin with @ are the
+ * script's own, the others are records of the kernel log. /etc/drivers of the
+ * guest leaves in /run/failed why a module could not be loaded. The script
+ * writes the mark to the log: the records before it show the past, so the state
+ * of a link is known only when the mark has been read.
  */
 static const char script[] =
     "map() {\n"
@@ -32,18 +33,27 @@ static const char script[] =
     "    sed 's/^/@failed /' /run/failed\n"
     "    while [ -e /run/failed ]; do sleep 0.5; done\n"
     "}\n"
-    "amd() {\n"
+    "epf() {\n" /* LINK_STATUS in the upper half of the word at 8 */
+    "    case $(readlink /sys/bus/pci/devices/$1/driver) in\n"
+    "    */ntb_hw_epf) ;;\n"
+    "    *) return 1 ;;\n"
+    "    esac\n"
+    "    bar=$(sed -n '1s/ .*//p' /sys/bus/pci/devices/$1/resource)\n"
+    "    [ $(($(devmem $((bar + 8)) 32) >> 16 & 1)) -eq 1 ]\n"
+    "}\n"
+    "ask() {\n"
     "    while sleep 1; do\n"
     "        now=\n"
     "        for d in \"$@\"; do\n"
-    "            f=/sys/kernel/debug/ntb_hw_amd/$d/info\n"
-    "            ! grep -qs '^Link Status.*Up' $f || now=\"$now $d\"\n"
+    "            f=/sys/kernel/debug/ntb_hw_*/$d/info\n"
+    "            ! grep -qs '^Link Status.*Up' $f && ! epf $d ||\n"
+    "                now=\"$now $d\"\n"
     "        done\n"
     "        [ \"$now\" = \"$last\" ] || echo \"@up$now\"\n"
     "        last=$now\n"
     "    done\n"
     "}\n"
-    "what=$1; mark=$2; has_amd=$3; shift 3\n"
+    "what=$1; mark=$2; asks=$3; shift 3\n"
     "[ $what != map ] || { /etc/reload links; map; exit; }\n"
     "echo \"<7>$mark\" >/dev/kmsg\n"
     "(\n"
@@ -55,7 +65,7 @@ static const char script[] =
     "failed\n"
     "map; echo @ready\n"
     ") &\n"
-    "[ -z \"$has_amd\" ] || amd \"$@\" &\n"
+    "[ -z \"$asks\" ] || ask \"$@\" &\n"
     "exec cat /dev/kmsg\n";
 
 typedef struct Reader {
@@ -75,14 +85,14 @@ struct CluWatch {
     bool is_map_stale; /* a driver was loaded after `map` was started */
     GSource *restart;  /* timer that starts `log` again; NULL: none */
     const CluPace *pace;
-    bool is_due;        /* `log` starts again when the machines stand */
-    int64_t sequence;   /* number of the last record handled; -1: none */
-    GHashTable *up;     /* names such as "switchtec0" whose link is up */
-    GHashTable *names;  /* PCI address to name */
-    GHashTable *amd_up; /* PCI addresses of AMD's whose link is up */
-    char *mark;         /* text that the script writes to the log */
-    bool is_ready;      /* the script has found all drivers and clients */
-    bool is_current;    /* the log has been read up to the mark */
+    bool is_due;          /* `log` starts again when the machines stand */
+    int64_t sequence;     /* number of the last record handled; -1: none */
+    GHashTable *up;       /* names such as "switchtec0" whose link is up */
+    GHashTable *names;    /* PCI address to name */
+    GHashTable *asked_up; /* PCI addresses whose driver, asked, says up */
+    char *mark;           /* text that the script writes to the log */
+    bool is_ready;        /* the script has found all drivers and clients */
+    bool is_current;      /* the log has been read up to the mark */
 };
 
 static void start_log(CluWatch *watch);
@@ -148,9 +158,9 @@ static void handle_own(CluWatch *watch, const char *line)
         watch->ops->changed(watch->owner);
     } else if (strcmp(words[0], "@up") == 0 &&
                g_strv_length(words) <= NAMES_MAX) {
-        g_hash_table_remove_all(watch->amd_up);
+        g_hash_table_remove_all(watch->asked_up);
         for (unsigned i = 1; words[i]; i++) {
-            g_hash_table_add(watch->amd_up, g_strdup(words[i]));
+            g_hash_table_add(watch->asked_up, g_strdup(words[i]));
         }
         watch->ops->changed(watch->owner);
     } else if (strcmp(words[0], "@map") == 0 && g_strv_length(words) == 3 &&
@@ -280,12 +290,17 @@ static GString *begin_words(void)
     return words;
 }
 
-static bool has_amd(const CluPlanHost *host)
+/* True if its driver tells of the link only when it is asked. */
+static bool is_asked(const CluPlanDevice *device)
+{
+    return device->backend == CLU_BACKEND_NTB &&
+           device->link->link->chip != TOPO_CHIP_SWITCHTEC;
+}
+
+static bool asks(const CluPlanHost *host)
 {
     for (unsigned i = 0; i < host->devices->len; i++) {
-        const CluPlanDevice *device = host->devices->pdata[i];
-
-        if (strcmp(device->type, CLU_PLAN_AMD_TYPE) == 0) {
+        if (is_asked(host->devices->pdata[i])) {
             return true;
         }
     }
@@ -301,7 +316,7 @@ static void start_log(CluWatch *watch)
                         ? "driver"
                         : "client");
     add_word(words, watch->mark);
-    add_word(words, has_amd(watch->host) ? "amd" : "");
+    add_word(words, asks(watch->host) ? "ask" : "");
     for (i = 0; i < watch->host->devices->len; i++) {
         const CluPlanDevice *device = watch->host->devices->pdata[i];
 
@@ -353,7 +368,7 @@ CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
     watch->up = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     watch->names =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    watch->amd_up =
+    watch->asked_up =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     start_log(watch);
     return watch;
@@ -371,7 +386,7 @@ void clu_watch_free(CluWatch *watch)
     g_string_free(watch->map.line, TRUE);
     g_hash_table_unref(watch->up);
     g_hash_table_unref(watch->names);
-    g_hash_table_unref(watch->amd_up);
+    g_hash_table_unref(watch->asked_up);
     g_free(watch->mark);
     g_free(watch);
 }
@@ -386,9 +401,9 @@ bool clu_watch_link_up(const CluWatch *watch, const CluPlanDevice *device)
     g_autofree char *address = clu_plan_address(device);
     const char *name = g_hash_table_lookup(watch->names, address);
 
-    if (strcmp(device->type, CLU_PLAN_AMD_TYPE) == 0) {
+    if (is_asked(device)) {
         return watch->is_current &&
-               g_hash_table_contains(watch->amd_up, address);
+               g_hash_table_contains(watch->asked_up, address);
     }
     return watch->is_current && name && g_hash_table_contains(watch->up, name);
 }

@@ -12,8 +12,8 @@
  * Follows the kernel log of one guest through the agent, during one boot, to
  * know the state of its NTBs. ntb_hw_switchtec writes "ntb link up" or "ntb
  * link down" there when it reports that to its clients, and a record when it
- * registers or unregisters a device. ntb_hw_amd writes nothing, so the watch
- * asks it once a second. Records have sequence numbers, so none is handled
+ * registers or unregisters a device. Other drivers write nothing, so the watch
+ * asks them once a second. Records have sequence numbers, so none is handled
  * twice.
  */
 typedef struct CluWatch CluWatch;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * BAR 0, which has the registers of the chip, and the registers that the peer's
- * chip owns.
+ * BAR 0, which has the registers of the chip, and the registers that the chips
+ * of the peers own.
  */
 #ifndef FARSIDE_REGISTERS_H
 #define FARSIDE_REGISTERS_H
@@ -11,34 +11,41 @@
 
 typedef struct FarsideRegisters FarsideRegisters;
 
-/* Borrows @requester. */
-FarsideRegisters *farside_registers_new(FarsideRequester *requester);
+FarsideRegisters *farside_registers_new(void);
+/* Borrows the Requester of @peer. */
+void farside_registers_add_peer(FarsideRegisters *s, unsigned peer,
+                                FarsideRequester *requester);
 /*
  * Frees registers (nullable). Their memory region belongs to the device's
  * object, and must be gone.
  */
 void farside_registers_free(FarsideRegisters *s);
 
+/* @chip (borrowed) gets the accesses to the BARs. */
+void farside_registers_set_chip(FarsideRegisters *s, FarsideChip *chip);
 /*
- * Makes the BAR, of @size bytes, whose accesses @chip (borrowed) gets. Returns
- * its region, which belongs to @owner.
+ * Makes a BAR, of @size bytes, two at most. For the chip, its registers begin
+ * at @first. Returns its region, which belongs to @owner.
  */
-MemoryRegion *farside_registers_start(FarsideRegisters *s, Object *owner,
-                                      FarsideChip *chip, uint64_t size);
-/* True if @mr is BAR 0 of some NTB device. */
+MemoryRegion *farside_registers_add_bar(FarsideRegisters *s, Object *owner,
+                                        unsigned first, uint64_t size);
+/* True if @mr has the registers of some NTB device. */
 bool farside_registers_own(const MemoryRegion *mr);
 
 /*
- * For a chip: accesses of 1, 2, 4 or 8 bytes to registers of the peer's chip,
- * at an aligned @offset of the peer's BAR 0. While the link is down, and if the
+ * For a chip: accesses of 1, 2, 4 or 8 bytes to registers of a peer's chip, at
+ * an aligned @offset of the peer's BAR 0. While the link is down, and if the
  * peer does not answer, a read is 0 and a write is lost. put() takes effect
  * before the guest goes on, so nothing uses a window any more that it closes.
+ * tell() is for what a chip does without an access of the guest.
  */
-uint64_t farside_registers_ask(FarsideRegisters *s, uint64_t offset,
-                               unsigned size);
-void farside_registers_post(FarsideRegisters *s, uint64_t offset,
+uint64_t farside_registers_ask(FarsideRegisters *s, unsigned peer,
+                               uint64_t offset, unsigned size);
+void farside_registers_post(FarsideRegisters *s, unsigned peer, uint64_t offset,
                             uint64_t value, unsigned size);
-void farside_registers_put(FarsideRegisters *s, uint64_t offset, uint64_t value,
-                           unsigned size);
+void farside_registers_tell(FarsideRegisters *s, unsigned peer, uint64_t offset,
+                            uint64_t value, unsigned size);
+void farside_registers_put(FarsideRegisters *s, unsigned peer, uint64_t offset,
+                           uint64_t value, unsigned size);
 
 #endif /* FARSIDE_REGISTERS_H */

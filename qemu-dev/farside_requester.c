@@ -229,15 +229,9 @@ bool farside_requester_ask(FarsideRequester *s, uint64_t offset, unsigned size,
     return r.ok;
 }
 
-static bool send_register(FarsideRequester *s, uint64_t offset, uint64_t value,
-                          unsigned size, unsigned space, bool is_device)
+static void send_register_now(FarsideRequester *s, uint64_t offset,
+                              uint64_t value, unsigned size, unsigned space)
 {
-    /* The link may go down during the wait. */
-    if (!farside_peer_link_is_up(s->peer) || !may_cross(s, offset) ||
-        !farside_requester_wait(s, is_device) ||
-        !farside_peer_link_is_up(s->peer)) {
-        return false;
-    }
     farside_peer_send_register(s->peer,
                                &(struct farside_wire_write) {
                                    .address = offset,
@@ -250,7 +244,27 @@ static bool send_register(FarsideRequester *s, uint64_t offset, uint64_t value,
                                    .requester_id = pci_requester_id(s->pci),
                                },
                                value);
+}
+
+static bool send_register(FarsideRequester *s, uint64_t offset, uint64_t value,
+                          unsigned size, unsigned space, bool is_device)
+{
+    /* The link may go down during the wait. */
+    if (!farside_peer_link_is_up(s->peer) || !may_cross(s, offset) ||
+        !farside_requester_wait(s, is_device) ||
+        !farside_peer_link_is_up(s->peer)) {
+        return false;
+    }
+    send_register_now(s, offset, value, size, space);
     return true;
+}
+
+void farside_requester_tell(FarsideRequester *s, uint64_t offset,
+                            uint64_t value, unsigned size)
+{
+    if (farside_peer_link_is_up(s->peer)) {
+        send_register_now(s, offset, value, size, FARSIDE_WIRE_REGISTERS);
+    }
 }
 
 void farside_requester_post(FarsideRequester *s, uint64_t offset,

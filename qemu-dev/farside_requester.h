@@ -72,6 +72,9 @@ bool farside_requester_ask(FarsideRequester *s, uint64_t offset, unsigned size,
 /* Writes a register of the peer's chip, by a posted write. */
 void farside_requester_post(FarsideRequester *s, uint64_t offset,
                             uint64_t value, unsigned size, bool is_device);
+/* The same without a wait for the queue, for a chip that no guest has called */
+void farside_requester_tell(FarsideRequester *s, uint64_t offset,
+                            uint64_t value, unsigned size);
 /*
  * The same by a non-posted write, which takes effect before the guest goes on:
  * the CPU waits before its guest's next block of code. Other hosts may do the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "stu_check.h"
 
+#include "clu_plan_chips.h"
 #include "exp_plan.h"
 #include "exp_point.h"
 #include "img_files.h"
@@ -31,6 +32,7 @@ char *stu_check(const char *file, const GPtrArray *changes, TopoErrors *errors)
     }
     if (description->sound >= TOPO_SOUND_HARDWARE) {
         img_check_memory(description, errors);
+        clu_plan_check_chips(description, errors);
     }
     if (description->workload) {
         exp_point_check_columns(description, errors);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "clu_faults.h"
+#include "clu_plan_chips.h"
 #include "clu_plan_options.h"
 #include "timed_board.h"
 #include "topo_units.h"
@@ -15,11 +16,13 @@
  * half, or a timer of the virtual clock. Threads and the main loop of QEMU run
  * at real times. edu computes factorials in a thread; the rest of it is here.
  */
-static const char *const models[] = {"nvme", "farside-gpu", "edu",
-                                     CLU_PLAN_NTB_TYPE, CLU_PLAN_AMD_TYPE};
+static const char *const models[] = {"nvme", "farside-gpu", "edu"};
 
 static bool keeps_time(const char *type)
 {
+    if (clu_plan_is_ntb_type(type)) {
+        return true;
+    }
     for (unsigned i = 0; i < G_N_ELEMENTS(models); i++) {
         if (strcmp(type, models[i]) == 0) {
             return true;

@@ -222,9 +222,19 @@ static void check_guest(TopoLoader *loader, const TopoLend *lend,
     }
 }
 
+const char *topo_chip_name(TopoChip chip)
+{
+    static const char *const names[TOPO_N_CHIPS] = {
+        "switchtec",      "amd",        "intel-gen3", "intel-gen4",
+        "intel-gen4-spr", "intel-gen5", "intel-gen6", "epf",
+    };
+
+    return names[chip];
+}
+
 /*
- * The driver of an AMD chip claims all BARs, so Device Lending finds none for
- * its windows.
+ * The driver of any other chip claims all BARs, so Device Lending finds none
+ * for its windows.
  */
 static void check_chip(TopoLoader *loader, const TopoLend *lend)
 {
@@ -243,7 +253,7 @@ static void check_chip(TopoLoader *loader, const TopoLend *lend)
             (ends[0] != to || ends[1] != from)) {
             continue;
         }
-        if (link->chip != TOPO_CHIP_AMD) {
+        if (link->chip == TOPO_CHIP_SWITCHTEC) {
             return;
         }
         refused = link;
@@ -251,10 +261,10 @@ static void check_chip(TopoLoader *loader, const TopoLend *lend)
     if (refused) {
         topo_errors_add(loader->errors, lend->place,
                         "%s cannot be lent over link %s: the driver of its "
-                        "chip, amd, leaves Device Lending no BAR; join %s and "
+                        "chip, %s, leaves Device Lending no BAR; join %s and "
                         "%s by a link of chip switchtec",
-                        lend->device->path, refused->name, from->name,
-                        to->name);
+                        lend->device->path, refused->name,
+                        topo_chip_name(refused->chip), from->name, to->name);
     }
 }
 

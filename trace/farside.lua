@@ -21,7 +21,8 @@ local types = {
 
 local arrived = {"MWr", "Completion", "Doorbell", "Message"}
 
-local chips = {[0] = "Switchtec", [1] = "AMD"}
+local chips = {[0] = "Switchtec", [1] = "AMD", [2] = "Intel",
+    [3] = "endpoint function"}
 
 local accesses = {"Read", "Write", "Answer"}
 

@@ -159,6 +159,10 @@ static const char *chip_text(unsigned chip)
         return "";
     case FARSIDE_TRACE_CHIP_AMD:
         return ", chip amd";
+    case FARSIDE_TRACE_CHIP_INTEL:
+        return ", chip intel";
+    case FARSIDE_TRACE_CHIP_EPF:
+        return ", chip epf";
     default:
         return ", unknown chip";
     }

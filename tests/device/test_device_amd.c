@@ -9,17 +9,13 @@
 #include <glib/gstdio.h>
 #include <string.h>
 #include "amd_regs.h"
-#include "device_page.h"
-#include "device_rig.h"
+#include "device_chip.h"
 #include "trc_file.h"
 #include "trc_text.h"
 #include "../suite.h"
 
 #define TYPE       "farside-amd"
-#define DEVFN      0x28
 #define MIB        (1ull << 20)
-/* The vectors of MSI-X write here, one word for each. */
-#define MESSAGES   (32 * MIB)
 #define IDENTITY   0x148b1022u
 #define OWN(reg)   (RIG_BAR0 + (reg))
 #define FAR(reg)   (RIG_BAR0 + AMD_BLOCK_SIZE + (reg))
@@ -98,50 +94,19 @@ static void check_resets(DeviceRig *machine, unsigned side)
     }
 }
 
-/* Writes, which then read back as far as the page allows. */
-static void check_writes(const PageRegister *r)
-{
-    static const uint64_t values[] = {UINT64_MAX, 0x5aa55aa5a55aa55aull,
-                                      0xa55aa55a5aa55aa5ull, 0};
-    uint64_t ones = r->size == 8 ? UINT64_MAX : (1ull << 8 * r->size) - 1;
-    bool takes = strcmp(r->access, "RW") == 0;
-
-    for (unsigned i = 0; i < G_N_ELEMENTS(values); i++) {
-        uint64_t expected = takes ? values[i] & r->mask & ones : r->reset;
-
-        rig_write(rig, RIG_BAR0 + r->offset, r->size, values[i]);
-        ck_assert_msg(rig_read(rig, RIG_BAR0 + r->offset, r->size) == expected,
-                      "%s 0x%x", r->access, r->offset);
-    }
-}
-
 START_TEST(registers_are_those_of_the_page)
 {
-    GRand *random = g_rand_new_with_seed(148);
-    g_autofree uint8_t *covered = g_malloc0(AMD_BAR_SIZE);
-
     ck_assert_uint_eq(rig_config_read(rig, 0), IDENTITY);
     check_resets(rig, 0);
     for (unsigned i = 0; i < registers->len; i++) {
-        check_writes(at(i));
-        memset(covered + at(i)->offset, 1, at(i)->size);
+        chip_check_writes(rig, at(i), at(i)->mask);
     }
-    memset(covered + AMD_MSIX_TABLE, 1, 16 * AMD_VECTORS);
-    memset(covered + AMD_MSIX_PBA, 1, 8);
-    for (unsigned i = 0; i < 4000; i++) {
-        unsigned offset =
-            (unsigned)g_rand_int_range(random, 0, i & 1 ? AMD_BAR_SIZE : 0xc00);
-
-        if (!covered[offset]) {
-            rig_write(rig, RIG_BAR0 + offset, 1, 0xff);
-            ck_assert_uint_eq(rig_read(rig, RIG_BAR0 + offset, 1), 0);
-        }
-    }
+    chip_check_gaps(rig, registers, AMD_BAR_SIZE, AMD_MSIX_TABLE, AMD_VECTORS,
+                    4000);
     rig_write(rig, OWN(AMD_SIDEINFO), 4, AMD_SIDE_READY);
     rig_write(rig, SPAD(0) + 4, 4, 0x1234);
     rig_reset(rig);
     check_resets(rig, 0);
-    g_rand_free(random);
 }
 END_TEST
 
@@ -262,37 +227,14 @@ END_TEST
 
 /* Interrupts */
 
-/* Lets each vector write its number + 1 to memory. */
-static void enable_interrupts(void)
+static uint64_t raised(void)
 {
-    unsigned cap = rig_pci_find(rig, DEVFN, 0x11);
-
-    for (unsigned i = 0; i < AMD_VECTORS; i++) {
-        uint64_t entry = RIG_BAR0 + AMD_MSIX_TABLE + 16 * i;
-
-        rig_write(rig, entry, 8, MESSAGES + 4 * i);
-        rig_write(rig, entry + 8, 4, i + 1);
-        rig_write(rig, entry + 12, 4, 0);
-    }
-    rig_config_write(rig, 0x04, 0x6);
-    rig_config_write(rig, cap, rig_config_read(rig, cap) | 1u << 31);
-}
-
-/* The vectors that were raised since the last call, a bit each */
-static uint32_t raised(void)
-{
-    uint32_t bits = 0;
-
-    for (unsigned i = 0; i < AMD_VECTORS; i++) {
-        bits |= rig_read(rig, MESSAGES + 4 * i, 4) == i + 1 ? 1u << i : 0;
-        rig_write(rig, MESSAGES + 4 * i, 4, 0);
-    }
-    return bits;
+    return chip_raised(rig, AMD_VECTORS);
 }
 
 START_TEST(doorbells_have_a_mask_and_a_vector_each)
 {
-    enable_interrupts();
+    chip_enable_interrupts(rig, AMD_MSIX_TABLE, AMD_VECTORS);
     rig_write(rig, OWN(AMD_DBMASK), 2, 0xfff0);
     rig_write(other, OWN(AMD_DBREQ), 2, 0x8012);
     rig_wait_for(rig, OWN(AMD_DBSTAT), 2, 0x8012);
@@ -319,7 +261,7 @@ static void take_event(uint32_t event)
 
 START_TEST(events_come_one_at_a_time)
 {
-    enable_interrupts();
+    chip_enable_interrupts(rig, AMD_MSIX_TABLE, AMD_VECTORS);
     rig_wait_for(rig, OWN(AMD_INTSTAT), 4, AMD_LINK_UP);
     ck_assert_uint_eq(raised(), 0);
     rig_write(rig, OWN(AMD_INTMASK), 4, 0x1f);
@@ -352,32 +294,6 @@ END_TEST
 
 /* The far end that the test plays */
 
-static void send_write(unsigned space, uint64_t offset, uint64_t value,
-                       unsigned size, uint16_t tag)
-{
-    struct {
-        struct farside_wire_write head;
-        uint64_t value;
-    } m = {.head = {.address = offset,
-                    .length = (uint16_t)size,
-                    .space = (uint8_t)space,
-                    .tag = tag},
-           .value = value};
-
-    rig_peer_send(peer, FARSIDE_WIRE_WRITE, &m, sizeof(m.head) + size);
-}
-
-static void expect_completion(uint16_t tag, unsigned status)
-{
-    struct farside_wire_completion c;
-
-    memcpy(&c, rig_peer_receive(peer, FARSIDE_WIRE_COMPLETION)->body,
-           sizeof(c));
-    ck_assert_uint_eq(c.tag, tag);
-    ck_assert_uint_eq(c.status, status);
-    ck_assert_uint_eq(c.length, 0);
-}
-
 /*
  * The far end opens and closes a window of the device to its memory. When the
  * answer has come, no access gets there any more.
@@ -387,23 +303,25 @@ START_TEST(closed_window_is_not_used_after_the_answer)
     uint8_t *ram = rig_peer_give_ram(peer, 0, 8 * MIB, true);
 
     for (uint16_t i = 0; i < 20; i++) {
-        send_write(FARSIDE_WIRE_REGISTERS_NP, AMD_BAR23XLAT, 2 * MIB, 8, 1);
-        expect_completion(1, FARSIDE_WIRE_SC);
-        send_write(FARSIDE_WIRE_REGISTERS_NP, AMD_BAR23LMT, 0x2000, 8, 2);
-        expect_completion(2, FARSIDE_WIRE_SC);
+        chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, AMD_BAR23XLAT, 2 * MIB,
+                        8, 1);
+        chip_expect_completion(peer, 1, FARSIDE_WIRE_SC);
+        chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, AMD_BAR23LMT, 0x2000,
+                        8, 2);
+        chip_expect_completion(peer, 2, FARSIDE_WIRE_SC);
         rig_write(rig, RIG_BAR2 + 0x1000, 4, i + 1u);
         ck_assert_int_eq(ram[2 * MIB + 0x1000], i + 1);
-        send_write(FARSIDE_WIRE_REGISTERS_NP, AMD_BAR23LMT, i & 1 ? 0x1000 : 0,
-                   8, 3);
-        expect_completion(3, FARSIDE_WIRE_SC);
+        chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, AMD_BAR23LMT,
+                        i & 1 ? 0x1000 : 0, 8, 3);
+        chip_expect_completion(peer, 3, FARSIDE_WIRE_SC);
         rig_write(rig, RIG_BAR2 + 0x1000, 4, 0xffu);
         ck_assert_int_eq(ram[2 * MIB + 0x1000], i + 1);
     }
     /* A request to an address without a register gets UR. */
-    send_write(FARSIDE_WIRE_REGISTERS_NP, AMD_CNTL, 0, 4, 4);
-    expect_completion(4, FARSIDE_WIRE_UR);
-    send_write(FARSIDE_WIRE_REGISTERS_NP, 1ull << 40, 0, 4, 5);
-    expect_completion(5, FARSIDE_WIRE_UR);
+    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, AMD_CNTL, 0, 4, 4);
+    chip_expect_completion(peer, 4, FARSIDE_WIRE_UR);
+    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, 1ull << 40, 0, 4, 5);
+    chip_expect_completion(peer, 5, FARSIDE_WIRE_UR);
 }
 END_TEST
 
@@ -421,8 +339,8 @@ START_TEST(closing_waits_for_the_owner)
     g_usleep(50000);
     ck_assert(!rig_has_answered(rig));
     /* Meanwhile the far end may close one as well. */
-    send_write(FARSIDE_WIRE_REGISTERS_NP, AMD_BAR45LMT, 0, 8, 9);
-    expect_completion(9, FARSIDE_WIRE_SC);
+    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, AMD_BAR45LMT, 0, 8, 9);
+    chip_expect_completion(peer, 9, FARSIDE_WIRE_SC);
     c.tag = m.tag;
     rig_peer_send(peer, FARSIDE_WIRE_COMPLETION, &c, sizeof(c));
     rig_write_end(rig);
@@ -445,8 +363,8 @@ static const struct {
 
 START_TEST(bad_register_writes_end_the_connection)
 {
-    send_write(bad_writes[_i].space, bad_writes[_i].offset, 0,
-               bad_writes[_i].size, 0);
+    chip_send_write(peer, bad_writes[_i].space, bad_writes[_i].offset, 0,
+                    bad_writes[_i].size, 0);
     ck_assert(rig_peer_is_closed(peer));
 }
 END_TEST
@@ -516,10 +434,10 @@ START_TEST(trace_has_the_accesses)
         .address = AMD_SPAD, .length = 4, .space = FARSIDE_WIRE_REGISTERS};
     rig_peer_send(peer, FARSIDE_WIRE_READ, &read, sizeof(read));
     rig_peer_receive(peer, FARSIDE_WIRE_COMPLETION);
-    send_write(FARSIDE_WIRE_REGISTERS_NP, AMD_SMUACK, 1, 4, 7);
-    expect_completion(7, FARSIDE_WIRE_SC);
-    send_write(FARSIDE_WIRE_REGISTERS_NP, AMD_CNTL, 1, 4, 8);
-    expect_completion(8, FARSIDE_WIRE_UR);
+    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, AMD_SMUACK, 1, 4, 7);
+    chip_expect_completion(peer, 7, FARSIDE_WIRE_SC);
+    chip_send_write(peer, FARSIDE_WIRE_REGISTERS_NP, AMD_CNTL, 1, 4, 8);
+    chip_expect_completion(peer, 8, FARSIDE_WIRE_UR);
     /* A thread writes the file. To switch it off would ask the far end. */
     do {
         g_clear_pointer(&file, trc_file_free);
@@ -562,8 +480,8 @@ START_TEST(any_access_is_survived)
         }
         switch (g_rand_int_range(random, 0, 5)) {
         case 0:
-            send_write((unsigned)g_rand_int_range(random, 1, 3),
-                       offset & ~(size - 1), value, size, (uint16_t)i);
+            chip_send_write(peer, (unsigned)g_rand_int_range(random, 1, 3),
+                            offset & ~(size - 1), value, size, (uint16_t)i);
             break;
         case 1:
             rig_read(rig, RIG_BAR2 + (value & 0xffff), (unsigned)size);

@@ -402,6 +402,8 @@ END_TEST
 
 #define AMD_LINK "links: [{name: cable0, ends: [a.ntb0, b.ntb0], chip: amd}]\n"
 
+#define EPF_LINK "links: [{name: cable0, ends: [a.ntb0, b.ntb0], chip: epf}]\n"
+
 /* Of a Switchtec's properties an AMD has the sizes of its BARs alone. */
 START_TEST(chip_of_a_link_is_that_of_both_devices)
 {
@@ -414,6 +416,38 @@ START_TEST(chip_of_a_link_is_that_of_both_devices)
                   "partition=0,bar2-size=1M,bar4-size=256M");
     assert_has(b, "-device\nfarside-amd,id=ntb0,addr=3,link=/run/x/cable0.link,"
                   "partition=1,bar2-size=1M,bar4-size=256M");
+    done(&c);
+}
+END_TEST
+
+static const struct {
+    const char *chip;
+    const char *sizes; /* of BARs, by default */
+} chips[] = {
+    {"switchtec", ",bar4-size=256M"},
+    {"amd", ",bar4-size=256M"},
+    {"intel-gen3", ",bar2-size=1M,bar4-size=1M"},
+    {"intel-gen4", ",bar2-size=1M,bar4-size=1M"},
+    {"intel-gen4-spr", ",bar4-size=256M"},
+    {"intel-gen5", ",bar4-size=256M"},
+    {"intel-gen6", ",bar4-size=256M"},
+    {"epf", ",bar4-size=256M"},
+};
+
+/* Memory that is aligned to 256 MiB cannot be had for a window. */
+START_TEST(sizes_of_bars_fit_the_rule_of_the_chip)
+{
+    g_autofree char *text = g_strdup_printf(
+        "%slinks: [{name: cable0, ends: [a.ntb0, b.ntb0], chip: %s}]\n",
+        TWO(NTB(""), "", NTB(""), ""), chips[_i].chip);
+    g_autofree char *device = g_strdup_printf(
+        "-device\nfarside-%s,id=ntb0,addr=3,link=/run/x/cable0.link,"
+        "partition=0%s",
+        chips[_i].chip, chips[_i].sizes);
+    Case c = load(text);
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+
+    assert_has(a, device);
     done(&c);
 }
 END_TEST
@@ -447,6 +481,15 @@ static const struct {
     {TWO(NTB(", vm: {options: {lut-entries: 32}}"), "", NTB(""), "") AMD_LINK,
      "t.yaml:5:71: lut-entries is an option of chip switchtec, and cable0 has "
      "chip amd; leave it out\n"},
+    {TWO(NTB(", vm: {options: {bar2-size: 1M}}"), "", NTB(""), "") EPF_LINK,
+     "t.yaml:5:71: bar2-size is the size of a window, and BAR 2 of chip epf "
+     "has doorbells; leave it out\n"},
+    {TWO(NTB(", vm: {options: {bar2-size: 3M}}"), "", NTB(""), "") LINK,
+     "t.yaml:5:71: bar2-size is 3M, and the size of a BAR is a power of 2; "
+     "write one from 64K to 256G\n"},
+    {TWO(NTB(", vm: {options: {bar4-size: 32K}}"), "", NTB(""), "") AMD_LINK,
+     "t.yaml:5:71: bar4-size is 32K, and the size of a BAR is a power of 2; "
+     "write one from 64K to 256G\n"},
     {TWO(NTB(", vm: {options: {link: x}}"), "", NTB(""), "") LINK,
      "t.yaml:5:71: option 'link' is set by the cluster; leave it out\n"},
     {TWO(DEVICE("x", "device: edu, options: {\"a,b\": 1}"), "", "", ""),
@@ -579,6 +622,8 @@ int main(void)
     tcase_add_test(tcase, networks_and_regions);
     tcase_add_test(tcase, kinds_of_iommus);
     tcase_add_test(tcase, chip_of_a_link_is_that_of_both_devices);
+    tcase_add_loop_test(tcase, sizes_of_bars_fit_the_rule_of_the_chip, 0,
+                        G_N_ELEMENTS(chips));
     tcase_add_test(tcase, devices_without_emulation_are_named);
     tcase_add_loop_test(tcase, errors_name_the_place, 0, G_N_ELEMENTS(bad));
     tcase_add_test(tcase, too_many_devices_are_refused);

@@ -185,11 +185,21 @@ struct TopoDevice {
     TopoVmDevice *vm; /* NULL if the device has no `vm:` */
 };
 
-/* The chip of an emulated NTB */
+/* The chip of an emulated NTB, in the order of the words of the key `chip` */
 typedef enum TopoChip {
     TOPO_CHIP_SWITCHTEC,
     TOPO_CHIP_AMD,
+    TOPO_CHIP_INTEL_GEN3,
+    TOPO_CHIP_INTEL_GEN4,
+    TOPO_CHIP_INTEL_GEN4_SPR,
+    TOPO_CHIP_INTEL_GEN5,
+    TOPO_CHIP_INTEL_GEN6,
+    TOPO_CHIP_EPF,
+    TOPO_N_CHIPS
 } TopoChip;
+
+/* Its word. */
+const char *topo_chip_name(TopoChip chip);
 
 /* A cable between two NTB adapters. */
 struct TopoLink {

@@ -240,3 +240,50 @@ transfer() {
     echo "sent $here"
     [ -n "$here" ] && [ "$here" = "$(on "$2" 'cat /tmp/sum')" ]
 }
+
+# The kernel's clients between a and b, whose only NTB is in slot 5
+
+# Both close their windows to each other at the same time, again and again. Neither may
+# wait for the other in vain: that would take a second each time.
+close_at_once() {
+    local far begin loop
+    loop="cd $(tool_of a b)/peer0
+        for i in \$(seq 40); do echo 0x10000 >mw_trans0; echo 0 >mw_trans0; done"
+    begin=$(date +%s%N)
+    on a "$loop" &
+    on b "$loop" || return 1
+    wait $! || return 1
+    far=$((($(date +%s%N) - begin) / 1000000))
+    echo "# 40 windows of both opened and closed in $far ms" >&3
+    [ "$far" -lt 15000 ]
+}
+
+counts() { # HOST
+    [ $(($(on "$1" 'cat /sys/kernel/debug/ntb_pingpong/*/count'))) -gt 20 ]
+}
+
+pingpong() {
+    client ntb_pingpong delay_ms=0 && until_ok 20 counts a && until_ok 20 counts b
+}
+
+# ntb_perf waits until the hosts have told each other their windows.
+perf() { # HOST
+    local run=/sys/kernel/debug/ntb_perf/0000:00:05.0/run
+    on "$1" "echo 0 >$run && cat $run" >"$dir/perf"
+    cat "$dir/perf"
+    grep -q 'MBytes/s' "$dir/perf"
+}
+
+ping_netdev() {
+    client ntb_netdev || return 1
+    on a 'ip address add 10.0.0.1/24 dev eth0; ip link set eth0 up'
+    on b 'ip address add 10.0.0.2/24 dev eth0; ip link set eth0 up'
+    until_ok 40 on a 'ping -c 1 -w 1 10.0.0.2' &&
+        on a 'ping -c 20 -i 0.05 -s 8000 10.0.0.2' | grep ' 0% packet loss'
+}
+
+# The driver of the host that is left sees the end, and the return.
+dies_and_returns() { # HOST OTHER
+    "$farside" cluster kill -c "$cluster" "$1" && until_ok 10 link_is "$2" "$1" N &&
+        "$farside" cluster restart -c "$cluster" "$1" && links_are a b Y
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The registers of farside_twin.h, behind BAR 0, which only the other side
+ * reaches. docs/reference/intel.md is their specification.
+ */
+#ifndef TWIN_REGS_H
+#define TWIN_REGS_H
+
+#define FARSIDE_TWIN_TARGET  0x10000 /* of each window, 8 bytes */
+#define FARSIDE_TWIN_SIZE    0x10010 /* the same */
+#define FARSIDE_TWIN_LINK    0x10020 /* 4 bytes */
+#define FARSIDE_TWIN_ENABLED 0x1u
+#define FARSIDE_TWIN_ASKS    0x2u
+
+#endif /* TWIN_REGS_H */
