@@ -6,6 +6,11 @@
 
 #include <glib.h>
 
+/* Generations 3 and 4 want memory that is aligned to the BAR, and ntb_tool gets
+ * no more than 4 MiB in one piece. */
+#define INTEL_BARS                                                             \
+    NTT_ALL_HOSTS "devices.ntb0.vm.options={bar2-size: 1M, bar4-size: 1M}"
+
 /* ntb_test.sh tries each window, so Switchtec has few entries of its LUT. With
  * fewer than 8 ntb_netdev has room for 3 packets in a window, and never sends
  * any. */
@@ -14,6 +19,16 @@ const NttChip ntt_chips[] = {
      "scenarios/cluster/two-hosts.yaml",
      {NTT_ALL_HOSTS "devices.ntb0.vm.options.lut-entries=8"}},
     {"amd", "scenarios/cluster/amd.yaml", {NULL}},
+    {"intel-gen3",
+     "scenarios/cluster/intel.yaml",
+     {"links.cable0.chip=intel-gen3", INTEL_BARS}},
+    {"intel-gen4", "scenarios/cluster/intel.yaml", {INTEL_BARS}},
+    {"intel-gen5",
+     "scenarios/cluster/intel.yaml",
+     {"links.cable0.chip=intel-gen5", INTEL_BARS}},
+    {"intel-gen6",
+     "scenarios/cluster/intel.yaml",
+     {"links.cable0.chip=intel-gen6", INTEL_BARS}},
     {NULL, NULL, {NULL}},
 };
 
@@ -59,6 +74,18 @@ const NttExpected ntt_expected[] = {
      false,
      "amd_ntb_link_disable() masks events and leaves the link up, so "
      "ntb_test.sh waits for ever for its end"},
+    {NTT_CANNOT, "no-messages", "intel-*", "tool", "messages", NULL,
+     "^unsupported", 0, 0, false, "the hardware has no message registers"},
+    {NTT_CANNOT, "no-messages", "intel-*", "ntb_test", "msg*", NULL,
+     "^Unsupported", 0, 0, false, "the hardware has no message registers"},
+    {NTT_CANNOT, "own-vectors", "intel-*", "msi", "both are ready", NULL,
+     "has no vector left", 0, 0, false,
+     "ntb_msi needs interrupt vectors that the driver leaves free, and only "
+     "ntb_hw_switchtec does"},
+    {NTT_CANNOT, "own-vectors", "intel-*", "ntb_test", "MSI", NULL, NULL, 0, 0,
+     false,
+     "ntb_msi needs interrupt vectors that the driver leaves free, and "
+     "ntb_test.sh waits for them for ever"},
     /* ---- Defects of the kernel ------------------------------------------ */
     {NTT_DEFECT, "amd-link-enable", "amd", "tool", "b enables the link", "b",
      "Invalid argument", 0, 0, false,
