@@ -5,6 +5,7 @@
 
 #include "clu_dir.h"
 #include "clu_image.h"
+#include "clu_plan_links.h"
 #include "clu_property.h"
 #include "clu_share.h"
 
@@ -227,6 +228,42 @@ static void add_inner(GPtrArray *argv, const TopoVm *vm, const CluPaths *paths)
         CLU_PLAN_INNER_SLOT);
 }
 
+/* The properties of an NTB's links: where they are, and their states. */
+static char *link_properties(const CluPlan *plan, const CluPlanDevice *device,
+                             const CluPaths *paths, const bool *enabled,
+                             char *const *traces)
+{
+    g_autofree char *all =
+        device->chip ? g_strconcat(device->chip->name, ".*", NULL) : NULL;
+    g_autofree char *path = clu_dir_link_path(
+        paths->dir, all ? all : device->link->link->name);
+    GString *text = g_string_new(NULL);
+
+    clu_property_append(text, "link", path);
+    g_string_append_printf(text, ",partition=%u", device->end);
+    for (unsigned i = 0; i < plan->links->len; i++) {
+        const CluPlanLink *link = plan->links->pdata[i];
+
+        for (unsigned end = 0; end < 2; end++) {
+            g_autofree char *property = NULL;
+            g_autofree char *trace = NULL;
+
+            if (link->device[end] != device) {
+                continue;
+            }
+            if (!enabled[i]) {
+                property = clu_plan_link_property(link, end, "enabled");
+                clu_property_append(text, property, "off");
+            }
+            if (traces[i] && *traces[i]) {
+                trace = clu_plan_link_property(link, end, "trace");
+                clu_property_append(text, trace, traces[i]);
+            }
+        }
+    }
+    return g_string_free(text, FALSE);
+}
+
 /* Adds the options for the backend of @device. Returns the device properties
  * that refer to that backend; to be freed. */
 static char *add_backend(GPtrArray *argv, const CluPlan *plan,
@@ -237,20 +274,12 @@ static char *add_backend(GPtrArray *argv, const CluPlan *plan,
     const CluPlanRegion *region;
     g_autofree char *path = NULL;
     g_autofree char *escaped = NULL;
-    g_autofree char *trace = NULL;
 
     switch (device->backend) {
     case CLU_BACKEND_NONE:
         break;
     case CLU_BACKEND_NTB:
-        path = clu_dir_link_path(paths->dir, device->link->link->name);
-        escaped = clu_property_escape(path);
-        trace = clu_property_escape(
-            traces[device->link->index] ? traces[device->link->index] : "");
-        return g_strdup_printf(
-            ",link=%s,partition=%u%s%s%s", escaped, device->end,
-            enabled[device->link->index] ? "" : ",enabled=off",
-            *trace ? ",trace=" : "", trace);
+        return link_properties(plan, device, paths, enabled, traces);
     case CLU_BACKEND_DISK:
         /* The disk is an unnamed temporary file that disappears with the last
          * process that has it open. Its descriptor is open for reading and

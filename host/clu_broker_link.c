@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The two NTB devices of a link meet here. Each connects, sends HELLO and
- * waits. When devices of both partitions wait, the broker sends each of them
+ * waits. When devices of two partitions wait, the broker sends each of them
  * PEER with one end of a socket pair, and closes both connections. If a device
  * dies, its peer sees the pair close and connects here again. So the broker
  * keeps no state of joined devices.
@@ -20,8 +20,8 @@
 /* Connections at the same time. Two are of use; the others wait for a peer. */
 #define ENDS_MAX   8
 /* The time within which a device must send HELLO after it connects. */
-#define HELLO_MS   2000
-#define PARTITIONS 2
+#define HELLO_MS       2000
+#define PARTITIONS_MAX 8
 
 typedef struct End {
     CluBrokerLink *link;
@@ -86,13 +86,14 @@ static void drop_closed(CluBrokerLink *link, const End *except)
 
 /* ---- Meeting ---------------------------------------------------------- */
 
-/* The first waiting end of @partition; nullable. */
-static End *find_waiting(CluBrokerLink *link, unsigned partition)
+/* The first waiting end of @partition, or, if @is_other, of another one;
+ * nullable. */
+static End *find_waiting(CluBrokerLink *link, unsigned partition, bool is_other)
 {
     for (unsigned i = 0; i < link->ends->len; i++) {
         End *end = link->ends->pdata[i];
 
-        if (end->waits && end->partition == partition) {
+        if (end->waits && (end->partition != partition) == is_other) {
             return end;
         }
     }
@@ -146,14 +147,15 @@ static void start_waiting(End *end, unsigned partition)
     clu_source_clear(&end->timer);
     end->partition = partition;
     drop_closed(link, end);
-    peer = find_waiting(link, PARTITIONS - 1 - partition);
+    peer = find_waiting(link, partition, true);
     if (peer) {
         end->waits = true;
         join(peer, end);
         return;
     }
     tell(end,
-         find_waiting(link, partition) ? CLU_BROKER_CLASHES : CLU_BROKER_WAITS,
+         find_waiting(link, partition, false) ? CLU_BROKER_CLASHES
+                                              : CLU_BROKER_WAITS,
          NULL);
     end->waits = true;
 }
@@ -177,7 +179,7 @@ static const char *check_hello(const void *bytes, size_t size, int flags)
         return "it speaks another version of the protocol";
     }
     if (head->type != FARSIDE_WIRE_HELLO || head->length != sizeof(*hello) ||
-        hello->partition >= PARTITIONS) {
+        hello->partition >= PARTITIONS_MAX) {
         return "its first message is no HELLO";
     }
     return NULL;

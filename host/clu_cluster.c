@@ -102,7 +102,7 @@ bool clu_cluster_end_is_up(const CluCluster *cluster, const CluPlanLink *link,
     CluHostState state = clu_host_state(host);
 
     return (state == CLU_HOST_UP || state == CLU_HOST_OOPS) &&
-           clu_host_link_up(host, link->device[end]);
+           clu_host_link_up(host, link, end);
 }
 
 bool clu_cluster_link_is_up(const CluCluster *cluster, const CluPlanLink *link)

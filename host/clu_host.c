@@ -697,9 +697,10 @@ const char *clu_host_release(const CluHost *host)
     return host->release;
 }
 
-bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device)
+bool clu_host_link_up(const CluHost *host, const CluPlanLink *link,
+                      unsigned end)
 {
-    return host->watch && clu_watch_link_up(host->watch, device);
+    return host->watch && clu_watch_link_up(host->watch, link, end);
 }
 
 CluConsole *clu_host_console(CluHost *host)

@@ -95,7 +95,8 @@ int64_t clu_host_age_us(const CluHost *host);
 const char *clu_host_release(const CluHost *host);
 
 /* True if the NTB driver of @host reports the link of @device as up. */
-bool clu_host_link_up(const CluHost *host, const CluPlanDevice *device);
+bool clu_host_link_up(const CluHost *host, const CluPlanLink *link,
+                      unsigned end);
 
 /* Kills the process at once. */
 void clu_host_end_process(CluHost *host, const char *cause);

@@ -156,6 +156,15 @@ static void plan_host(CluPlan *plan, CluPlanHost *host, TopoErrors *errors)
     plan_buses(host);
 }
 
+static void add_link(CluPlan *plan, const TopoLink *topo)
+{
+    CluPlanLink *link = g_new0(CluPlanLink, 1);
+
+    link->link = topo;
+    link->index = plan->links->len;
+    g_ptr_array_add(plan->links, link);
+}
+
 CluPlan *clu_plan_new(const TopoDescription *description, TopoErrors *errors)
 {
     g_autoptr(CluPlan) plan = g_new0(CluPlan, 1);
@@ -169,11 +178,14 @@ CluPlan *clu_plan_new(const TopoDescription *description, TopoErrors *errors)
     plan->regions = g_ptr_array_new_with_free_func(g_free);
     plan->absent = g_ptr_array_new();
     for (i = 0; i < description->links->len; i++) {
-        CluPlanLink *link = g_new0(CluPlanLink, 1);
+        add_link(plan, description->links->pdata[i]);
+    }
+    for (i = 0; i < description->chips->len; i++) {
+        const TopoNtbChip *chip = description->chips->pdata[i];
 
-        link->link = description->links->pdata[i];
-        link->index = i;
-        g_ptr_array_add(plan->links, link);
+        for (unsigned j = 0; j < chip->pairs->len; j++) {
+            add_link(plan, chip->pairs->pdata[j]);
+        }
     }
     for (i = 0; i < description->hosts->len; i++) {
         CluPlanHost *host = g_new0(CluPlanHost, 1);

@@ -7,7 +7,8 @@
 #include "clu_plan_options.h"
 #include "clu_property.h"
 
-#define BAR4_MIN (64LL << 20) /* smallest default size of BAR 4, in bytes */
+#define BAR4_MIN     (64LL << 20) /* smallest default size of BAR 4, in bytes */
+#define BAR4_MAX_IDT (1LL << 30)  /* of a chip of IDT's */
 
 /* Properties that must be the same at both ends of a link; ended by NULL. */
 static const char *const geometry[] = {"generation", "lut-entries", "bar2-size",
@@ -128,6 +129,92 @@ static void add_cable(CluPlan *plan, TopoErrors *errors, CluPlanHost *host,
     device->properties = g_string_free(g_steal_pointer(&own), FALSE);
 }
 
+char *clu_plan_link_property(const CluPlanLink *link, unsigned end,
+                             const char *name)
+{
+    unsigned peer = link->link->end[!end]->partition;
+
+    return link->device[end]->chip ? g_strdup_printf("%s.%u", name, peer)
+                                   : g_strdup(name);
+}
+
+/* The largest memory of the chip's hosts, for which BAR 4 is one window; IDT's
+ * have 1 GiB at most. */
+static char *chip_bar4(const TopoNtbChip *chip)
+{
+    int64_t size = BAR4_MIN, need = 0;
+
+    for (unsigned i = 0; i < chip->ends->len; i++) {
+        const TopoDevice *end = chip->ends->pdata[i];
+
+        need = MAX(need, clu_plan_memory_end(end->host));
+    }
+    while (size < need && size < BAR4_MAX_IDT) {
+        size *= 2;
+    }
+    return g_strdup_printf("%" G_GINT64_FORMAT "M", size >> 20);
+}
+
+/* What an option of any end says holds for all ends of the chip. */
+static void append_chip_size(TopoErrors *errors, const TopoNtbChip *chip,
+                             const char *name, const char *fallback,
+                             GString *own)
+{
+    const char *chosen = NULL;
+
+    for (unsigned i = 0; i < chip->ends->len; i++) {
+        const TopoDevice *end = chip->ends->pdata[i];
+        const char *value = clu_plan_option_value(end->vm, name);
+
+        if (value && chosen && !clu_property_is_same_size(value, chosen)) {
+            topo_errors_add(errors, clu_plan_option_place(end->vm, name),
+                            "%s is %s, and %s at another end of %s; all ends "
+                            "must have the same",
+                            name, value, chosen, chip->name);
+        }
+        chosen = chosen ? chosen : value;
+    }
+    if (chosen || fallback) {
+        clu_property_append(own, name, chosen ? chosen : fallback);
+    }
+}
+
+/* Adds the device of one end of a chip, with links to all others. */
+static void add_chip_end(CluPlan *plan, TopoErrors *errors, CluPlanHost *host,
+                         const TopoDevice *topo)
+{
+    static const char *const sizes[] = {"bar2-size", "bar4-size", NULL};
+    const TopoNtbChip *chip = topo->ntb_chip;
+    g_autofree char *bar4 = chip_bar4(chip);
+    g_autoptr(GString) own = g_string_new(NULL);
+    g_autoptr(GString) ports = g_string_new(NULL);
+    CluPlanDevice *device = clu_plan_add_device(host, topo, CLU_PLAN_IDT_TYPE);
+
+    device->backend = CLU_BACKEND_NTB;
+    device->chip = chip;
+    device->end = topo->partition;
+    for (unsigned i = 0; i < chip->pairs->len; i++) {
+        CluPlanLink *link = clu_plan_find_link(plan, chip->pairs->pdata[i]);
+
+        for (unsigned end = 0; end < 2; end++) {
+            if (link->link->end[end] == topo) {
+                link->host[end] = host;
+                link->device[end] = device;
+            }
+        }
+    }
+    for (unsigned i = 0; i < chip->ends->len; i++) {
+        g_string_append_printf(ports, "%s%u", i ? "," : "", chip->ports[i]);
+    }
+    g_string_append_printf(own, ",hosts=%u,lut=%u", chip->ends->len, chip->lut);
+    clu_property_append(own, "model", chip->model);
+    clu_property_append(own, "ports", ports->str);
+    append_chip_size(errors, chip, "bar2-size", NULL, own);
+    append_chip_size(errors, chip, "bar4-size", bar4, own);
+    clu_plan_append_options(own, topo->vm, sizes);
+    device->properties = g_string_free(g_steal_pointer(&own), FALSE);
+}
+
 void clu_plan_add_adapter(CluPlan *plan, CluPlanHost *host,
                           const TopoDevice *topo, TopoErrors *errors)
 {
@@ -144,6 +231,10 @@ void clu_plan_add_adapter(CluPlan *plan, CluPlanHost *host,
     }
     if (vm) {
         clu_plan_check_options(vm, errors);
+    }
+    if (topo->ntb_chip) {
+        add_chip_end(plan, errors, host, topo);
+        return;
     }
     for (port = 0; port < topo->links->len; port++) {
         n_cables += !!topo->links->pdata[port];

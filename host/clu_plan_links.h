@@ -17,4 +17,9 @@ int64_t clu_plan_memory_end(const TopoHost *host);
 void clu_plan_add_adapter(CluPlan *plan, CluPlanHost *host,
                           const TopoDevice *topo, TopoErrors *errors);
 
+/* The property @name of the device at @end of @link, which may have several
+ * links; to be freed. */
+char *clu_plan_link_property(const CluPlanLink *link, unsigned end,
+                             const char *name);
+
 #endif

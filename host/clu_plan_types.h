@@ -17,6 +17,7 @@ typedef struct CluPlanLink CluPlanLink;
 /* The types of QEMU devices that emulate NTB adapters, by the link's chip. */
 #define CLU_PLAN_NTB_TYPE "farside-switchtec"
 #define CLU_PLAN_AMD_TYPE "farside-amd"
+#define CLU_PLAN_IDT_TYPE "farside-idt"
 
 /* The type of QEMU device that emulates an accelerator. */
 #define CLU_PLAN_GPU_TYPE "farside-gpu"
@@ -46,7 +47,10 @@ typedef struct CluPlanDevice {
     unsigned slot;     /* device number on PCI bus 0: its own or its port's */
     unsigned bus;      /* number of the bus behind its root port; 0: no port */
     int fd;            /* QEMU's descriptor of the backend; -1: none */
-    CluPlanLink *link; /* link of a CLU_BACKEND_NTB, else NULL; borrowed */
+    CluPlanLink *link; /* link of a CLU_BACKEND_NTB that has one, else NULL;
+                          borrowed */
+    const TopoNtbChip *chip; /* of a CLU_BACKEND_NTB with a link to each other
+                                host of the chip, else NULL; borrowed */
     unsigned end;      /* end of `link`, which is its partition: 0 or 1 */
     int64_t bytes;     /* size of a disk */
     const char *name;  /* file or network of the backend; borrowed */

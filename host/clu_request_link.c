@@ -4,6 +4,7 @@
 
 #include <json-glib/json-glib.h>
 
+#include "clu_plan_links.h"
 #include "clu_ask.h"
 #include "clu_requests.h"
 #include "trc_file.h"
@@ -61,11 +62,13 @@ static void set_property(CluRequest *request, const char *property,
     for (end = 0; end < 2; end++) {
         CluHost *host =
             clu_cluster_link_host(request->cluster, change->link, end);
+        g_autofree char *name =
+            clu_plan_link_property(change->link, end, property);
         g_autofree char *command = g_strdup_printf(
             "{\"execute\": \"qom-set\", \"arguments\": {\"path\": "
             "\"/machine/peripheral/%s\", \"property\": \"%s\", "
             "\"value\": %s}}",
-            change->link->device[end]->id, property, value);
+            change->link->device[end]->id, name, value);
 
         clu_ask_send(change->ask, clu_host_qmp(host), command);
     }
@@ -108,7 +111,7 @@ static bool has_noticed(const CluRequest *request, unsigned end)
     const Change *change = request->state;
     const CluHost *host =
         clu_cluster_link_host(request->cluster, change->link, end);
-    bool says_up = clu_host_link_up(host, change->link->device[end]);
+    bool says_up = clu_host_link_up(host, change->link, end);
 
     if (!is_host_up(request, end)) {
         return true;

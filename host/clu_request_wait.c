@@ -80,7 +80,7 @@ static void append_link(GString *out, const CluRequest *request,
 
         g_string_append_printf(
             out, "%s %s's driver says %s", end ? "," : "", host_name(host),
-            clu_host_link_up(host, link->device[end]) ? "up" : "down");
+            clu_host_link_up(host, link, end) ? "up" : "down");
     }
 }
 

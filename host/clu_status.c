@@ -43,7 +43,9 @@ static void add_devices(JsonBuilder *builder, const CluPlanHost *plan)
         add_text(builder, "id", device->id);
         add_text(builder, "address", address);
         add_text(builder, "link",
-                 device->link ? device->link->link->name : NULL);
+                 device->link   ? device->link->link->name
+                 : device->chip ? device->chip->name
+                                : NULL);
         json_builder_end_object(builder);
     }
     json_builder_end_array(builder);

@@ -14,8 +14,9 @@
  * This script runs in the guest. Its arguments are what must be bound to each
  * NTB ("client" or "driver"), a mark, and the addresses of the NTBs; with "map"
  * it enables the links of ntb_tool, as at the boot, and prints the names of the
- * devices. ntb_hw_amd writes no record when a link changes, so the script asks
- * the driver once a second. Lines that begin with @ are the script's own, the
+ * devices. Some drivers write no record when a link changes, so the script asks
+ * them once a second: ntb_hw_amd, and ntb_hw_idt, which has a mask of its peers
+ * that are up. Lines that begin with @ are the script's own, the
  * others are records of the kernel log. /etc/drivers of the guest leaves in
  * /run/failed why a module could not be loaded. The script writes the mark to
  * the log: the records before it show the past, so the state of a link is known
@@ -32,18 +33,22 @@ static const char script[] =
     "    sed 's/^/@failed /' /run/failed\n"
     "    while [ -e /run/failed ]; do sleep 0.5; done\n"
     "}\n"
-    "amd() {\n"
+    "ask() {\n"
     "    while sleep 1; do\n"
     "        now=\n"
     "        for d in \"$@\"; do\n"
     "            f=/sys/kernel/debug/ntb_hw_amd/$d/info\n"
     "            ! grep -qs '^Link Status.*Up' $f || now=\"$now $d\"\n"
+    "            f=/sys/kernel/debug/ntb_hw_idt/info:$d\n"
+    "            m=$(sed -n 's/^NTB link status[^0]*\\(0x[0-9a-f]*\\).*/\\1/p' "
+    "$f 2>/dev/null)\n"
+    "            [ -z \"$m\" ] || now=\"$now $d/$m\"\n"
     "        done\n"
     "        [ \"$now\" = \"$last\" ] || echo \"@up$now\"\n"
     "        last=$now\n"
     "    done\n"
     "}\n"
-    "what=$1; mark=$2; has_amd=$3; shift 3\n"
+    "what=$1; mark=$2; asks=$3; shift 3\n"
     "[ $what != map ] || { /etc/reload links; map; exit; }\n"
     "echo \"<7>$mark\" >/dev/kmsg\n"
     "(\n"
@@ -55,7 +60,7 @@ static const char script[] =
     "failed\n"
     "map; echo @ready\n"
     ") &\n"
-    "[ -z \"$has_amd\" ] || amd \"$@\" &\n"
+    "[ -z \"$asks\" ] || ask \"$@\" &\n"
     "exec cat /dev/kmsg\n";
 
 typedef struct Reader {
@@ -79,7 +84,8 @@ struct CluWatch {
     int64_t sequence;   /* number of the last record handled; -1: none */
     GHashTable *up;     /* names such as "switchtec0" whose link is up */
     GHashTable *names;  /* PCI address to name */
-    GHashTable *amd_up; /* PCI addresses of AMD's whose link is up */
+    GHashTable *asked; /* what asked drivers say: PCI address of an AMD whose
+                          link is up, or PCI address/mask of an IDT's */
     char *mark;         /* text that the script writes to the log */
     bool is_ready;      /* the script has found all drivers and clients */
     bool is_current;    /* the log has been read up to the mark */
@@ -148,9 +154,9 @@ static void handle_own(CluWatch *watch, const char *line)
         watch->ops->changed(watch->owner);
     } else if (strcmp(words[0], "@up") == 0 &&
                g_strv_length(words) <= NAMES_MAX) {
-        g_hash_table_remove_all(watch->amd_up);
+        g_hash_table_remove_all(watch->asked);
         for (unsigned i = 1; words[i]; i++) {
-            g_hash_table_add(watch->amd_up, g_strdup(words[i]));
+            g_hash_table_add(watch->asked, g_strdup(words[i]));
         }
         watch->ops->changed(watch->owner);
     } else if (strcmp(words[0], "@map") == 0 && g_strv_length(words) == 3 &&
@@ -280,12 +286,13 @@ static GString *begin_words(void)
     return words;
 }
 
-static bool has_amd(const CluPlanHost *host)
+static bool has_asked(const CluPlanHost *host)
 {
     for (unsigned i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];
 
-        if (strcmp(device->type, CLU_PLAN_AMD_TYPE) == 0) {
+        if (strcmp(device->type, CLU_PLAN_AMD_TYPE) == 0 ||
+            strcmp(device->type, CLU_PLAN_IDT_TYPE) == 0) {
             return true;
         }
     }
@@ -301,7 +308,7 @@ static void start_log(CluWatch *watch)
                         ? "driver"
                         : "client");
     add_word(words, watch->mark);
-    add_word(words, has_amd(watch->host) ? "amd" : "");
+    add_word(words, has_asked(watch->host) ? "ask" : "");
     for (i = 0; i < watch->host->devices->len; i++) {
         const CluPlanDevice *device = watch->host->devices->pdata[i];
 
@@ -353,7 +360,7 @@ CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
     watch->up = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     watch->names =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    watch->amd_up =
+    watch->asked =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     start_log(watch);
     return watch;
@@ -371,7 +378,7 @@ void clu_watch_free(CluWatch *watch)
     g_string_free(watch->map.line, TRUE);
     g_hash_table_unref(watch->up);
     g_hash_table_unref(watch->names);
-    g_hash_table_unref(watch->amd_up);
+    g_hash_table_unref(watch->asked);
     g_free(watch->mark);
     g_free(watch);
 }
@@ -381,14 +388,41 @@ bool clu_watch_is_ready(const CluWatch *watch)
     return watch->is_ready && watch->is_current;
 }
 
-bool clu_watch_link_up(const CluWatch *watch, const CluPlanDevice *device)
+/* The bit of a peer is its place among the other hosts of the chip. */
+static bool idt_link_up(const CluWatch *watch, const char *address,
+                        const CluPlanLink *link, unsigned end)
 {
+    unsigned own = link->link->end[end]->partition;
+    unsigned peer = link->link->end[!end]->partition;
+    GHashTableIter iter;
+    void *said;
+
+    g_hash_table_iter_init(&iter, watch->asked);
+    while (g_hash_table_iter_next(&iter, &said, NULL)) {
+        const char *mask = strchr(said, '/');
+
+        if (mask && g_str_has_prefix(said, address)) {
+            return g_ascii_strtoull(mask + 1, NULL, 16) >>
+                       (peer < own ? peer : peer - 1) &
+                   1;
+        }
+    }
+    return false;
+}
+
+bool clu_watch_link_up(const CluWatch *watch, const CluPlanLink *link,
+                       unsigned end)
+{
+    const CluPlanDevice *device = link->device[end];
     g_autofree char *address = clu_plan_address(device);
     const char *name = g_hash_table_lookup(watch->names, address);
 
     if (strcmp(device->type, CLU_PLAN_AMD_TYPE) == 0) {
         return watch->is_current &&
-               g_hash_table_contains(watch->amd_up, address);
+               g_hash_table_contains(watch->asked, address);
+    }
+    if (device->chip) {
+        return watch->is_current && idt_link_up(watch, address, link, end);
     }
     return watch->is_current && name && g_hash_table_contains(watch->up, name);
 }

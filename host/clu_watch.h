@@ -47,7 +47,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(CluWatch, clu_watch_free)
  * and the other modules are loaded. */
 bool clu_watch_is_ready(const CluWatch *watch);
 
-/* True if the driver of @device reports its link as up. */
-bool clu_watch_link_up(const CluWatch *watch, const CluPlanDevice *device);
+/* True if the driver of the device at @end of @link reports it as up. */
+bool clu_watch_link_up(const CluWatch *watch, const CluPlanLink *link,
+                       unsigned end);
 
 #endif

@@ -7,11 +7,13 @@
 #include "devices.h"
 #include "farside_gpu.h"
 #include "farside_amd.h"
+#include "farside_idt.h"
 #include "farside_switchtec.h"
 
 void farside_devices_register(void)
 {
     farside_switchtec_register_types();
     farside_amd_register_types();
+    farside_idt_register_types();
     farside_gpu_register_types();
 }

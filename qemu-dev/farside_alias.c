@@ -24,7 +24,8 @@ OBJECT_DECLARE_SIMPLE_TYPE(FarsideNtbAlias, FARSIDE_NTB_ALIAS)
 /* A part of a window, and the place in the peer's RAM that it leads to */
 typedef struct {
     unsigned window;
-    unsigned region; /* of FarsidePeerRam */
+    unsigned peer;
+    unsigned region; /* of the peer's FarsidePeerRam */
     uint64_t offset; /* in the BAR */
     uint64_t size;
     uint64_t place; /* in the region */
@@ -52,7 +53,7 @@ struct FarsideAliases {
     Object *owner;
     void *opaque;
     MemoryRegion bar[FARSIDE_NTB_WINDOWS];
-    FarsidePeerRam *ram;
+    FarsidePeerRam *ram[FARSIDE_NTB_PEERS_MAX];
     GArray *wanted; /* of Part */
     Aliases live;   /* in a BAR */
     Aliases closed; /* may be in use */
@@ -85,14 +86,15 @@ void farside_alias_begin(FarsideAliases *s)
 }
 
 void farside_alias_add(FarsideAliases *s, unsigned window, uint64_t offset,
-                       uint64_t size, uint64_t target)
+                       uint64_t size, unsigned peer, uint64_t target)
 {
+    FarsidePeerRam *ram = s->ram[peer];
     uint64_t mask = qemu_real_host_page_size() - 1;
     uint64_t address, length, begin, end;
-    Part part = {.window = window};
+    Part part = {.window = window, .peer = peer};
 
-    for (; part.region < farside_peer_ram_count(s->ram); part.region++) {
-        farside_peer_ram_range(s->ram, part.region, &address, &length);
+    for (; part.region < farside_peer_ram_count(ram); part.region++) {
+        farside_peer_ram_range(ram, part.region, &address, &length);
         begin = MAX(target, address);
         end = MIN(target + size, address + length);
         if (begin >= end) {
@@ -109,7 +111,8 @@ void farside_alias_add(FarsideAliases *s, unsigned window, uint64_t offset,
 
 static bool part_equal(const Part *a, const Part *b)
 {
-    return a->window == b->window && a->region == b->region &&
+    return a->window == b->window && a->peer == b->peer &&
+           a->region == b->region &&
            a->offset == b->offset && a->size == b->size &&
            a->place == b->place;
 }
@@ -156,7 +159,7 @@ static bool map_part(FarsideAliases *s, FarsideNtbAlias *a, Error **errp)
     FarsidePeerRamFile file;
     uint64_t begin, end;
 
-    farside_peer_ram_file(s->ram, part->region, &file);
+    farside_peer_ram_file(s->ram[part->peer], part->region, &file);
     begin = QEMU_ALIGN_DOWN(file.offset + part->place, file.page);
     end = QEMU_ALIGN_UP(file.offset + part->place + part->size, file.page);
     if (!farside_peer_ram_map(&a->ram, OBJECT(a), end - begin,
@@ -291,19 +294,28 @@ bool farside_alias_is_in_use(FarsideAliases *s)
     return !QLIST_EMPTY(&s->closed);
 }
 
-void farside_alias_cut(FarsideAliases *s)
+void farside_alias_cut(FarsideAliases *s, unsigned peer)
 {
     FarsideNtbAlias *a, *next;
+    unsigned i;
 
-    farside_alias_begin(s);
+    for (i = s->wanted->len; i-- > 0;) {
+        if (g_array_index(s->wanted, Part, i).peer == peer) {
+            g_array_remove_index(s->wanted, i);
+        }
+    }
     farside_alias_commit(s);
     QLIST_FOREACH_SAFE(a, &s->closed, next, next) {
-        farside_peer_ram_cut(&a->ram);
-        QLIST_REMOVE(a, next);
-        object_unref(OBJECT(a));
+        if (a->part.peer == peer) {
+            farside_peer_ram_cut(&a->ram);
+            QLIST_REMOVE(a, next);
+            s->closed_count--;
+            object_unref(OBJECT(a));
+        }
     }
-    s->closed_count = 0;
-    timer_del(s->timer);
+    if (QLIST_EMPTY(&s->closed)) {
+        timer_del(s->timer);
+    }
 }
 
 /* Life */
@@ -321,14 +333,18 @@ MemoryRegion *farside_alias_get_bar(FarsideAliases *s, unsigned window)
     return &s->bar[window];
 }
 
-FarsideAliases *farside_alias_new(Object *owner, void *opaque,
-                                  FarsidePeerRam *ram)
+void farside_alias_add_peer(FarsideAliases *s, unsigned peer,
+                            FarsidePeerRam *ram)
+{
+    s->ram[peer] = ram;
+}
+
+FarsideAliases *farside_alias_new(Object *owner, void *opaque)
 {
     FarsideAliases *s = g_new0(FarsideAliases, 1);
 
     s->owner = owner;
     s->opaque = opaque;
-    s->ram = ram;
     s->wanted = g_array_new(false, false, sizeof(Part));
     s->timer = timer_new_ms(QEMU_CLOCK_REALTIME, sweep_again, s);
     QLIST_INIT(&s->live);

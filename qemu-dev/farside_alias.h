@@ -32,8 +32,10 @@ void farside_alias_register_type(void);
 void *farside_alias_find(const MemoryRegion *mr, unsigned *ret_window);
 
 /* The parameters are borrowed. The BARs belong to @owner. */
-FarsideAliases *farside_alias_new(Object *owner, void *opaque,
-                                  FarsidePeerRam *ram);
+FarsideAliases *farside_alias_new(Object *owner, void *opaque);
+/* To be called for each @peer, an index, whose RAM is @ram. */
+void farside_alias_add_peer(FarsideAliases *s, unsigned peer,
+                            FarsidePeerRam *ram);
 /*
  * Frees what farside_alias_cut() has emptied (nullable). The BARs must be gone.
  */
@@ -49,20 +51,20 @@ MemoryRegion *farside_alias_get_bar(FarsideAliases *s, unsigned window);
  * window, and puts the list into force.
  *
  * A window has @size bytes at @offset of the BAR of @window, and leads to the
- * peer's bus address @target. It is RAM where @target is: all of it, a part,
+ * bus address @target of @peer. It is RAM where @target is: all of it, a part,
  * or nothing. Windows do not overlap.
  */
 void farside_alias_begin(FarsideAliases *s);
 void farside_alias_add(FarsideAliases *s, unsigned window, uint64_t offset,
-                       uint64_t size, uint64_t target);
+                       uint64_t size, unsigned peer, uint64_t target);
 void farside_alias_commit(FarsideAliases *s);
 
 /* True if a transfer may still use a part that was closed. */
 bool farside_alias_is_in_use(FarsideAliases *s);
 /*
- * Closes all. What transfers that have begun still write does not reach the
- * peer.
+ * Closes all that lead to @peer. What transfers that have begun still write
+ * does not reach the peer.
  */
-void farside_alias_cut(FarsideAliases *s);
+void farside_alias_cut(FarsideAliases *s, unsigned peer);
 
 #endif /* FARSIDE_ALIAS_H */

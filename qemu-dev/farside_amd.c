@@ -78,7 +78,7 @@ static void ring_unmasked(Amd *s, uint64_t bits)
     }
 }
 
-static void amd_ring(FarsideChip *chip, uint64_t bits)
+static void amd_ring(FarsideChip *chip, unsigned peer, uint64_t bits)
 {
     Amd *s = of(chip);
 
@@ -124,7 +124,7 @@ static void add_event(Amd *s, uint32_t event)
  * side clears the peer's READY at LINK_DOWN, and takes the link for up only
  * after LINK_UP.
  */
-static void amd_link_event(FarsideChip *chip)
+static void amd_link_event(FarsideChip *chip, unsigned peer)
 {
     Amd *s = of(chip);
     bool is_up = farside_peer_link_is_up(s->peer);
@@ -366,7 +366,7 @@ static uint64_t amd_read(FarsideChip *chip, unsigned offset, unsigned size)
     for (i = 0; i < size; i += n) {
         n = part_of(offset + i, size - i);
         part = is_of_peer(s, offset + i, &far)
-                   ? farside_registers_ask(s->registers, far, n)
+                   ? farside_registers_ask(s->registers, 0, far, n)
                    : own_read(s, offset + i, n);
         value |= part << (8 * i);
     }
@@ -392,9 +392,9 @@ static void amd_write(FarsideChip *chip, unsigned offset, uint64_t value,
         if (!is_of_peer(s, offset + i, &far)) {
             own_write(s, offset + i, part, n);
         } else if (may_close(far)) {
-            farside_registers_put(s->registers, far, part, n);
+            farside_registers_put(s->registers, 0, far, part, n);
         } else {
-            farside_registers_post(s->registers, far, part, n);
+            farside_registers_post(s->registers, 0, far, part, n);
         }
     }
 }
@@ -413,8 +413,8 @@ static bool is_shared(const Amd *s, uint64_t offset, unsigned size)
            find_spad(s, offset + size - 1, &r);
 }
 
-static bool amd_serve_read(FarsideChip *chip, uint64_t offset, unsigned size,
-                           uint64_t *ret_value)
+static bool amd_serve_read(FarsideChip *chip, unsigned peer, uint64_t offset,
+                           unsigned size, uint64_t *ret_value)
 {
     Amd *s = of(chip);
 
@@ -425,8 +425,8 @@ static bool amd_serve_read(FarsideChip *chip, uint64_t offset, unsigned size,
     return true;
 }
 
-static bool amd_serve_write(FarsideChip *chip, uint64_t offset, uint64_t value,
-                            unsigned size)
+static bool amd_serve_write(FarsideChip *chip, unsigned peer, uint64_t offset,
+                            uint64_t value, unsigned size)
 {
     Amd *s = of(chip);
 
@@ -445,7 +445,7 @@ static void close_windows(Amd *s)
 }
 
 /* The memory to which the windows lead is no longer what it was. */
-static void amd_peer_reset(FarsideChip *chip)
+static void amd_peer_reset(FarsideChip *chip, unsigned peer)
 {
     close_windows(of(chip));
 }
@@ -490,7 +490,7 @@ static FarsideChip *amd_new(const FarsideConfig *config, PCIDevice *pci,
 
     s->chip.class = farside_ntb_chip(pci);
     s->config = config;
-    s->peer = parts->peer;
+    s->peer = parts->far[0].peer;
     s->windows = parts->windows;
     s->registers = parts->registers;
     s->interrupts = parts->interrupts;
@@ -505,6 +505,7 @@ static void amd_free(FarsideChip *chip)
 
 static const FarsideChipClass amd_class = {
     .number = FARSIDE_WIRE_CHIP_AMD,
+    .hosts_max = 2,
     .describe = amd_describe,
     .new = amd_new,
     .free = amd_free,

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A chip, as the rest of the NTB device sees it: its shape, its registers, and
- * its share in the conversation with the peer.
+ * its share in the conversation with the peers.
  *
  * Each register has one owner, the host to which it belongs. The chip of the
- * owner holds its value; the chip of the other host reaches it by messages. A
+ * owner holds its value; the chips of the other hosts reach it by messages. A
  * chip gives its windows to farside_windows_set(), so the translation of an
  * access runs no code of a chip.
  *
  * A chip embeds a FarsideChip as its first member. All functions are called
- * under the big lock.
+ * under the big lock. @peer is the index of a peer in FarsideConfig; a chip of
+ * two hosts has only the peer 0.
  */
 #ifndef FARSIDE_CHIP_H
 #define FARSIDE_CHIP_H
@@ -24,8 +25,9 @@ typedef struct FarsideParts FarsideParts;
 #define FARSIDE_RECORD_MAX 4608
 
 typedef struct FarsideChipClass {
-    uint8_t number;    /* FARSIDE_WIRE_CHIP_* */
-    unsigned messages; /* message registers, 0 if ring() is all there is */
+    uint8_t number;     /* FARSIDE_WIRE_CHIP_* */
+    unsigned messages;  /* message registers, 0 if ring() is all there is */
+    unsigned hosts_max; /* 2 to FARSIDE_NTB_HOSTS_MAX */
 
     /*
      * Checks the chip's properties. Returns false, and sets @errp. NULL: it has
@@ -48,35 +50,48 @@ typedef struct FarsideChipClass {
     void (*write)(FarsideChip *chip, unsigned offset, uint64_t value,
                   unsigned size);
 
+    /*
+     * Registers from this offset of BAR 0 on are in configuration space, too, at
+     * the same address. 0: none are.
+     */
+    unsigned config_registers;
+    /*
+     * Configuration space was written. NULL: nothing follows it. A reset clears
+     * it after reset() was called.
+     */
+    void (*config_changed)(FarsideChip *chip);
+
     /* Fills in the chip's own fields of HELLO. NULL: all are 0. */
     void (*introduce)(FarsideChip *chip, struct farside_wire_hello *hello);
     /* Returns NULL, or the reason to refuse the peer. NULL: there is none. */
-    const char *(*check_peer)(FarsideChip *chip,
+    const char *(*check_peer)(FarsideChip *chip, unsigned peer,
                               const struct farside_wire_hello *hello);
     /* The peer was reset, or has come or gone: no window leads to it now. */
-    void (*peer_reset)(FarsideChip *chip);
+    void (*peer_reset)(FarsideChip *chip, unsigned peer);
     /*
-     * The link went up or down, or the peer was reset. farside_peer.h tells
-     * the link's state.
+     * The link to the peer went up or down, or the peer was reset.
+     * farside_peer.h tells the link's state.
      */
-    void (*link_event)(FarsideChip *chip);
+    void (*link_event)(FarsideChip *chip, unsigned peer);
     /* The peer has rung doorbells. */
-    void (*ring)(FarsideChip *chip, uint64_t bits);
+    void (*ring)(FarsideChip *chip, unsigned peer, uint64_t bits);
     /* The peer has written message register @index, below @messages. */
-    void (*message)(FarsideChip *chip, unsigned index, uint32_t value);
+    void (*message)(FarsideChip *chip, unsigned peer, unsigned index,
+                    uint32_t value);
     /*
      * The peer accesses a register of this host: 1, 2, 4 or 8 bytes at an
      * aligned @offset. Returns false if there is none for the peer. NULL if the
      * peer reaches no register.
      */
-    bool (*serve_read)(FarsideChip *chip, uint64_t offset, unsigned size,
-                       uint64_t *ret_value);
-    bool (*serve_write)(FarsideChip *chip, uint64_t offset, uint64_t value,
-                        unsigned size);
+    bool (*serve_read)(FarsideChip *chip, unsigned peer, uint64_t offset,
+                       unsigned size, uint64_t *ret_value);
+    bool (*serve_write)(FarsideChip *chip, unsigned peer, uint64_t offset,
+                        uint64_t value, unsigned size);
 
     /*
-     * The chip's own messages, from @type_first on. Their receive() gets the
-     * chip. record() writes the content that a trace has of such a message at
+     * The own messages of a chip of two hosts, from @type_first on. Their
+     * receive() gets the chip. record() writes the content that a trace has of
+     * such a message at
      * @at, of FARSIDE_RECORD_MAX bytes at most, and returns the end.
      */
     const FarsideLinkType *types;

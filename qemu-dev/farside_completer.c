@@ -5,9 +5,9 @@
 #include "qemu/timer.h"
 #include "hw/core/cpu.h"
 #include "hw/i386/x86-iommu.h"
+#include "farside_access.h"
 #include "farside_completer.h"
 #include "farside_fetch.h"
-#include "farside_origin.h"
 #include "farside_qemu.h"
 #include "farside_requester.h"
 #include "farside_time.h"
@@ -53,6 +53,7 @@ typedef struct {
 
 struct FarsideCompleter {
     PCIDevice *pci;
+    unsigned index; /* of the peer */
     FarsidePeer *peer;
     FarsideReach *reach;
     FarsideChip *chip;
@@ -242,7 +243,8 @@ static void serve_register_read(FarsideCompleter *s,
     uint8_t data[8];
     uint64_t value;
 
-    if (s->chip->class->serve_read(s->chip, m->address, m->length, &value)) {
+    if (s->chip->class->serve_read(s->chip, s->index, m->address, m->length,
+                                   &value)) {
         c.status = FARSIDE_WIRE_SC;
         c.length = m->length;
         stn_le_p(data, m->length, value);
@@ -282,7 +284,8 @@ static void serve_register_write(FarsideCompleter *s,
     bool ok;
 
     farside_windows_take_closed(s->windows);
-    ok = s->chip->class->serve_write(s->chip, m->address, value, m->length);
+    ok = s->chip->class->serve_write(s->chip, s->index, m->address, value,
+                                     m->length);
     if (m->space != FARSIDE_WIRE_REGISTERS_NP) {
         return;
     }
@@ -304,7 +307,7 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
     unsigned hops;
 
     farside_fetch_expire();
-    farside_origin_forget();
+    farside_access_forget();
     /*
      * This thread may be a CPU that waits for the peer. The request is not the
      * CPU's, so it must not reach what only that CPU sees, such as its
@@ -323,10 +326,10 @@ static void perform(FarsideCompleter *s, unsigned type, const void *body)
         farside_requester_set_hops(hops);
         break;
     case FARSIDE_WIRE_DOORBELL:
-        s->chip->class->ring(s->chip, doorbell->bits);
+        s->chip->class->ring(s->chip, s->index, doorbell->bits);
         break;
     case FARSIDE_WIRE_MESSAGE:
-        s->chip->class->message(s->chip, message->index,
+        s->chip->class->message(s->chip, s->index, message->index,
                                 message->value);
         break;
     }
@@ -626,13 +629,15 @@ uint64_t farside_completer_unsupported(const FarsideCompleter *s)
 }
 
 FarsideCompleter *farside_completer_new(PCIDevice *pci,
-                                        const FarsideParts *parts)
+                                        const FarsideParts *parts,
+                                        unsigned peer)
 {
     FarsideCompleter *s = g_new0(FarsideCompleter, 1);
 
     s->pci = pci;
-    s->peer = parts->peer;
-    s->reach = parts->reach;
+    s->index = peer;
+    s->peer = parts->far[peer].peer;
+    s->reach = parts->far[peer].reach;
     s->chip = parts->chip;
     s->windows = parts->windows;
     s->pending = g_array_new(false, false, sizeof(Pending));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The device as Completer: requests of the peer. Memory requests are issued on
+ * The device as Completer: requests of one peer. Memory requests are issued on
  * this machine with the requester ID of this device; doorbells and messages
  * reach its registers.
  *
@@ -26,9 +26,10 @@
 
 typedef struct FarsideCompleter FarsideCompleter;
 
-/* The parameters are borrowed. */
+/* The pointers are borrowed; @peer is the index of the peer that it serves. */
 FarsideCompleter *farside_completer_new(PCIDevice *pci,
-                                        const FarsideParts *parts);
+                                        const FarsideParts *parts,
+                                        unsigned peer);
 void farside_completer_free(FarsideCompleter *s);
 
 /*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The PCI device of all NTB chips: identity, BARs, properties, reset. This
- * process holds one host's part of the chip. The process at the other end of
- * the link holds the other. docs/reference/device.md is the specification of
+ * process holds one host's part of the chip. The processes at the other ends of
+ * its links hold the others. docs/reference/device.md is the specification of
  * the device.
  *
  * Each part of the device has a file of its own, and keeps its struct to
@@ -16,13 +16,15 @@
 #include "qapi/visitor.h"
 #include "qemu/module.h"
 #include "qemu/units.h"
-#include "hw/pci/msix.h"
+#include "hw/pci/pci.h"
 #include "hw/pci/pcie.h"
 #include "migration/vmstate.h"
 #include "farside_completer.h"
 #include "farside_drain.h"
 #include "farside_ntb.h"
+#include "farside_ntb_links.h"
 #include "farside_origin.h"
+#include "farside_session.h"
 #include "farside_time.h"
 
 #define BAR_REGISTERS 0
@@ -36,13 +38,36 @@ static void farside_ntb_write_config(PCIDevice *pci, uint32_t address,
                                      uint32_t value, int length)
 {
     FarsideNtb *s = FARSIDE_NTB(pci);
+    unsigned i;
 
+    const FarsideChipClass *chip = farside_ntb_chip(pci);
+
+    if (chip->config_registers && address >= chip->config_registers) {
+        chip->write(s->parts.chip, address, value, length);
+        return;
+    }
     pci_default_write_config(pci, address, value, length);
     pcie_cap_flr_write_config(pci, address, value, length);
-    farside_peer_activity(s->parts.peer);
+    for (i = 0; i < s->config.peer_count; i++) {
+        farside_peer_activity(s->parts.far[i].peer);
+    }
+    if (chip->config_changed) {
+        chip->config_changed(s->parts.chip);
+    }
 }
 
-static bool farside_ntb_check(const FarsideConfig *config, Error **errp)
+static uint32_t farside_ntb_read_config(PCIDevice *pci, uint32_t address,
+                                        int length)
+{
+    const FarsideChipClass *chip = farside_ntb_chip(pci);
+
+    return chip->config_registers && address >= chip->config_registers
+               ? chip->read(FARSIDE_NTB(pci)->parts.chip, address, length)
+               : pci_default_read_config(pci, address, length);
+}
+
+static bool farside_ntb_check(const FarsideConfig *config,
+                              const FarsideChipClass *chip, Error **errp)
 {
     unsigned i;
 
@@ -50,14 +75,24 @@ static bool farside_ntb_check(const FarsideConfig *config, Error **errp)
         error_setg(errp, "property 'link' must be the path of a socket");
         return false;
     }
-    if (config->partition >= FARSIDE_NTB_PARTITIONS) {
-        error_setg(errp, "property 'partition' must be 0 or 1");
+    if (chip->hosts_max > 2 && !strchr(config->link_path, '*')) {
+        error_setg(errp, "property 'link' must be the path of sockets with a "
+                         "'*' for the numbers of two hosts");
+        return false;
+    }
+    if (config->hosts < 2 || config->hosts > chip->hosts_max) {
+        error_setg(errp, "property 'hosts' must be 2 to %u for this chip",
+                   chip->hosts_max);
+        return false;
+    }
+    if (config->partition >= config->hosts) {
+        error_setg(errp, "property 'partition' must be 0%s%u",
+                   config->hosts > 2 ? " to " : " or ", config->hosts - 1u);
         return false;
     }
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         if (!is_power_of_2(config->bar_size[i]) ||
-            config->bar_size[i] < 64 * KiB ||
-            config->bar_size[i] > 256 * GiB) {
+            config->bar_size[i] < 64 * KiB || config->bar_size[i] > 256 * GiB) {
             error_setg(errp,
                        "property 'bar%d-size' must be a power of 2 "
                        "between 64 KiB and 256 GiB",
@@ -82,8 +117,7 @@ static bool farside_ntb_check(const FarsideConfig *config, Error **errp)
 static void choose_window_ram(FarsideConfig *config)
 {
     if (config->window_ram == ON_OFF_AUTO_AUTO) {
-        config->window_ram =
-            kvm_enabled() ? ON_OFF_AUTO_ON : ON_OFF_AUTO_OFF;
+        config->window_ram = kvm_enabled() ? ON_OFF_AUTO_ON : ON_OFF_AUTO_OFF;
     }
     if (config->window_ram == ON_OFF_AUTO_ON && tcg_enabled() &&
         !farside_qemu_moves_memory()) {
@@ -94,34 +128,60 @@ static void choose_window_ram(FarsideConfig *config)
     }
 }
 
-static bool farside_ntb_init_msix(FarsideNtb *s, Error **errp)
+/* The sessions and recorders that there are */
+
+static void stop_sessions(FarsideNtb *s)
 {
-    PCIDevice *pci = PCI_DEVICE(s);
-    const FarsideShape *shape = &s->config.shape;
     unsigned i;
 
-    if (msix_init(pci, shape->vectors, s->bar, BAR_REGISTERS,
-                  shape->msix_table, s->bar, BAR_REGISTERS,
-                  shape->msix_pba, 0, errp) < 0) {
-        return false;
+    for (i = 0; i < s->config.peer_count; i++) {
+        if (s->parts.far[i].session) {
+            farside_session_stop(s->parts.far[i].session);
+        }
     }
-    for (i = 0; i < shape->vectors; i++) {
-        msix_vector_use(pci, i);
+}
+
+static void stop_recorders(FarsideNtb *s)
+{
+    unsigned i;
+
+    for (i = 0; i < s->config.peer_count; i++) {
+        if (s->parts.far[i].recorder) {
+            farside_recorder_stop(s->parts.far[i].recorder);
+        }
     }
-    return true;
 }
 
 static void farside_ntb_exit(PCIDevice *pci)
 {
     FarsideNtb *s = FARSIDE_NTB(pci);
+    unsigned i;
 
-    farside_session_stop(s->session);
-    farside_recorder_stop(s->parts.recorder);
-    farside_memory_stop(s->parts.memory);
+    stop_sessions(s);
+    stop_recorders(s);
+    for (i = 0; i < s->config.peer_count; i++) {
+        farside_memory_stop(s->parts.far[i].memory);
+    }
     farside_windows_stop(s->parts.windows);
-    msix_unuse_all_vectors(pci);
-    msix_uninit(pci, s->bar, s->bar);
+    farside_interrupts_stop(s->parts.interrupts, s->bar);
     pcie_cap_exit(pci);
+}
+
+/* What the device has for one peer, but for what needs the chip. */
+static void farside_ntb_make_far(FarsideNtb *s, unsigned peer)
+{
+    const FarsideConfig *config = &s->config;
+    PCIDevice *pci = PCI_DEVICE(s);
+    FarsideFar *far = &s->parts.far[peer];
+
+    far->peer = farside_peer_new(config, peer, pci, far->recorder);
+    far->wait = farside_wait_new(config);
+    far->memory = farside_memory_new(pci, far->peer, far->wait);
+    far->requester = farside_requester_new(config, pci, far->peer, far->wait);
+    far->reach = farside_reach_new(config);
+    farside_windows_add_peer(s->parts.windows, peer, far->recorder, far->peer,
+                             far->requester);
+    farside_registers_add_peer(s->parts.registers, peer, far->requester);
 }
 
 /* Each part uses only parts that are made before it. */
@@ -130,39 +190,138 @@ static void farside_ntb_make_parts(FarsideNtb *s)
     const FarsideConfig *config = &s->config;
     PCIDevice *pci = PCI_DEVICE(s);
     FarsideParts *p = &s->parts;
+    unsigned i;
 
-    p->peer = farside_peer_new(config, pci, p->recorder);
-    p->wait = farside_wait_new(config);
-    p->memory = farside_memory_new(pci, p->peer, p->wait);
-    p->requester = farside_requester_new(config, pci, p->peer, p->wait);
-    p->windows = farside_windows_new(config, pci, p->recorder, p->peer,
-                                     p->requester);
-    p->registers = farside_registers_new(p->requester);
+    p->windows = farside_windows_new(config, pci);
+    p->registers = farside_registers_new();
+    for (i = 0; i < config->peer_count; i++) {
+        farside_ntb_make_far(s, i);
+    }
     p->interrupts = farside_interrupts_new(config, pci);
-    p->reach = farside_reach_new(config);
     p->chip = farside_ntb_chip(pci)->new(config, pci, p);
-    p->completer = farside_completer_new(pci, p);
+    for (i = 0; i < config->peer_count; i++) {
+        p->far[i].completer = farside_completer_new(pci, p, i);
+    }
+}
+
+static void farside_ntb_free_far(FarsideNtb *s, unsigned peer)
+{
+    FarsideFar *far = &s->parts.far[peer];
+
+    farside_reach_free(far->reach);
+    farside_requester_free(far->requester);
+    farside_memory_free(far->memory);
+    farside_wait_free(far->wait);
+    farside_peer_free(far->peer);
+    farside_recorder_free(far->recorder);
 }
 
 static void farside_ntb_finalize(Object *obj)
 {
     FarsideNtb *s = FARSIDE_NTB(obj);
+    unsigned i;
 
-    farside_session_free(s->session);
-    farside_completer_free(s->parts.completer);
+    for (i = 0; i < FARSIDE_NTB_PEERS_MAX; i++) {
+        farside_session_free(s->parts.far[i].session);
+        farside_completer_free(s->parts.far[i].completer);
+    }
     if (s->parts.chip) {
         s->parts.chip->class->free(s->parts.chip);
     }
-    farside_reach_free(s->parts.reach);
     farside_interrupts_free(s->parts.interrupts);
     farside_registers_free(s->parts.registers);
     farside_windows_free(s->parts.windows);
-    farside_requester_free(s->parts.requester);
-    farside_memory_free(s->parts.memory);
-    farside_wait_free(s->parts.wait);
-    farside_peer_free(s->parts.peer);
-    farside_recorder_free(s->parts.recorder);
-    g_free(s->config.trace_path);
+    for (i = 0; i < FARSIDE_NTB_PEERS_MAX; i++) {
+        farside_ntb_free_far(s, i);
+    }
+    for (i = 0; i < FARSIDE_NTB_HOSTS_MAX; i++) {
+        g_free(s->config.peer[i].link_path);
+        g_free(s->config.peer[i].trace_path);
+    }
+}
+
+/*
+ * The other hosts of the chip. If a chip can have more than two, the path of
+ * the links has a star, in place of which the link of the hosts A and B has
+ * "A-B". There a device that listens does so for hosts with higher numbers.
+ */
+static void farside_ntb_name_peers(FarsideConfig *config, unsigned hosts_max)
+{
+    g_auto(GStrv) parts = NULL;
+    FarsidePeerConfig *peer;
+    unsigned i, own = config->partition;
+
+    if (hosts_max > 2) {
+        parts = g_strsplit(config->link_path, "*", 2);
+        g_free(config->peer[own].trace_path);
+        memmove(&config->peer[own], &config->peer[own + 1],
+                (FARSIDE_NTB_HOSTS_MAX - 1 - own) * sizeof(*peer));
+        memset(&config->peer[FARSIDE_NTB_HOSTS_MAX - 1], 0, sizeof(*peer));
+    }
+    for (i = 0; i < config->hosts - 1u; i++) {
+        peer = &config->peer[i];
+        peer->host = i < own ? i : i + 1;
+        peer->link_path =
+            parts ? g_strdup_printf("%s%u-%u%s", parts[0],
+                                    MIN(peer->host, own),
+                                    MAX(peer->host, own), parts[1])
+                  : g_strdup(config->link_path);
+        peer->listens = config->listen && (!parts || own < peer->host);
+    }
+    config->peer_count = config->hosts - 1;
+}
+
+static bool farside_ntb_make_recorders(FarsideNtb *s, Error **errp)
+{
+    FarsideRecorder *recorder;
+    unsigned i;
+
+    for (i = 0; i < s->config.peer_count; i++) {
+        recorder = farside_recorder_new(&s->config, i, PCI_DEVICE(s),
+                                        farside_ntb_chip(PCI_DEVICE(s)));
+        s->parts.far[i].recorder = recorder;
+        if (!farside_recorder_prepare(recorder, s->config.peer[i].trace_path,
+                                      errp)) {
+            return false;
+        }
+        farside_recorder_switch(recorder, false);
+    }
+    return true;
+}
+
+static bool farside_ntb_make_sessions(FarsideNtb *s, Error **errp)
+{
+    unsigned i;
+
+    for (i = 0; i < s->config.peer_count; i++) {
+        s->parts.far[i].session =
+            farside_session_new(&s->config, i, PCI_DEVICE(s), &s->parts, errp);
+        if (!s->parts.far[i].session) {
+            stop_sessions(s);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool farside_ntb_init_express(PCIDevice *pci, const FarsideShape *shape,
+                                     Error **errp)
+{
+    uint8_t *capability;
+
+    if (pcie_endpoint_cap_init(pci, shape->express) < 0) {
+        error_setg(errp, "configuration space has no place left for the PCI "
+                         "Express capability");
+        return false;
+    }
+    pcie_cap_flr_init(pci);
+    capability = pci->config + pci->exp.exp_cap;
+    pci_long_test_and_set_mask(capability + PCI_EXP_LNKCAP,
+                               (uint32_t)shape->port << 24);
+    if (shape->link_status) {
+        pci_set_word(capability + PCI_EXP_LNKSTA, shape->link_status);
+    }
+    return true;
 }
 
 static void farside_ntb_realize(PCIDevice *pci, Error **errp)
@@ -172,10 +331,11 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     const FarsideChipClass *chip = farside_ntb_chip(pci);
     unsigned i;
 
-    if (!farside_ntb_check(&s->config, errp) ||
+    if (!farside_ntb_check(&s->config, chip, errp) ||
         (chip->check && !chip->check(pci, errp))) {
         return;
     }
+    farside_ntb_name_peers(&s->config, chip->hosts_max);
     choose_window_ram(&s->config);
     farside_drain_controllers();
     chip->describe(pci, &s->config.shape);
@@ -184,38 +344,31 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     pci_set_word(pci->config + PCI_SUBSYSTEM_VENDOR_ID, shape->vendor_id);
     pci_set_word(pci->config + PCI_SUBSYSTEM_ID, shape->device_id);
 
-    if (pcie_endpoint_cap_init(pci, 0) < 0) {
-        error_setg(errp, "configuration space has no place left for the PCI "
-                         "Express capability");
+    if (!farside_ntb_init_express(pci, shape, errp)) {
         return;
     }
-    pcie_cap_flr_init(pci);
-    if (shape->link_status) {
-        pci_set_word(pci->config + pci->exp.exp_cap + PCI_EXP_LNKSTA,
-                     shape->link_status);
-    }
 
-    s->parts.recorder = farside_recorder_new(&s->config, pci, chip);
-    if (!farside_recorder_prepare(s->parts.recorder, s->config.trace_path,
-                                  errp)) {
+    if (!farside_ntb_make_recorders(s, errp)) {
         goto fail_recorder;
     }
-    farside_recorder_switch(s->parts.recorder, false);
     farside_ntb_make_parts(s);
 
     s->bar = farside_registers_start(s->parts.registers, OBJECT(s),
                                      s->parts.chip, shape->registers_size);
     pci_register_bar(pci, BAR_REGISTERS,
                      PCI_BASE_ADDRESS_SPACE_MEMORY |
-                         PCI_BASE_ADDRESS_MEM_TYPE_64,
+                         (shape->is_32_bit ? PCI_BASE_ADDRESS_MEM_TYPE_32
+                                           : PCI_BASE_ADDRESS_MEM_TYPE_64),
                      s->bar);
-    if (!farside_ntb_init_msix(s, errp)) {
+    if (!farside_interrupts_start(s->parts.interrupts, s->bar, errp)) {
         goto fail_recorder;
     }
     if (!farside_windows_start(s->parts.windows, errp)) {
-        goto fail_msix;
+        goto fail_interrupts;
     }
-    farside_memory_start(s->parts.memory);
+    for (i = 0; i < s->config.peer_count; i++) {
+        farside_memory_start(s->parts.far[i].memory);
+    }
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         pci_register_bar(pci, FARSIDE_NTB_WINDOW_BAR(i),
                          PCI_BASE_ADDRESS_SPACE_MEMORY |
@@ -223,8 +376,7 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
                              PCI_BASE_ADDRESS_MEM_PREFETCH,
                          farside_windows_get_bar(s->parts.windows, i));
     }
-    s->session = farside_session_new(&s->config, pci, &s->parts, errp);
-    if (!s->session) {
+    if (!farside_ntb_make_sessions(s, errp)) {
         goto fail_windows;
     }
     if (s->config.check_interrupts) {
@@ -237,13 +389,14 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     return;
 
 fail_windows:
-    farside_memory_stop(s->parts.memory);
+    for (i = 0; i < s->config.peer_count; i++) {
+        farside_memory_stop(s->parts.far[i].memory);
+    }
     farside_windows_stop(s->parts.windows);
-fail_msix:
-    msix_unuse_all_vectors(pci);
-    msix_uninit(pci, s->bar, s->bar);
+fail_interrupts:
+    farside_interrupts_stop(s->parts.interrupts, s->bar);
 fail_recorder:
-    farside_recorder_stop(s->parts.recorder);
+    stop_recorders(s);
     pcie_cap_exit(pci);
 }
 
@@ -251,61 +404,11 @@ fail_recorder:
 static void farside_ntb_reset(DeviceState *dev)
 {
     FarsideNtb *s = FARSIDE_NTB(dev);
+    unsigned i;
 
     s->parts.chip->class->reset(s->parts.chip);
-    farside_peer_send(s->parts.peer, FARSIDE_WIRE_RESET, NULL, 0);
-}
-
-static bool farside_ntb_get_link_up(Object *obj, Error **errp)
-{
-    FarsideNtb *s = FARSIDE_NTB(obj);
-
-    return s->parts.peer && farside_peer_link_is_up(s->parts.peer);
-}
-
-static bool farside_ntb_get_enabled(Object *obj, Error **errp)
-{
-    return FARSIDE_NTB(obj)->config.enabled;
-}
-
-static void farside_ntb_set_enabled(Object *obj, bool value, Error **errp)
-{
-    FarsideNtb *s = FARSIDE_NTB(obj);
-
-    if (s->config.enabled != value) {
-        s->config.enabled = value;
-        if (DEVICE(obj)->realized) {
-            farside_session_enabled_changed(s->session);
-        }
-    }
-}
-
-/*
- * A fault of the link, which both ends get at the same virtual time: "down",
- * then "training", then "up". It does not change what the user has enabled.
- */
-static char *farside_ntb_get_fault(Object *obj, Error **errp)
-{
-    const FarsideConfig *config = &FARSIDE_NTB(obj)->config;
-
-    return g_strdup(!config->cut      ? "up"
-                    : config->trains  ? "training"
-                                      : "down");
-}
-
-static void farside_ntb_set_fault(Object *obj, const char *value, Error **errp)
-{
-    FarsideNtb *s = FARSIDE_NTB(obj);
-
-    if (strcmp(value, "down") && strcmp(value, "training") &&
-        strcmp(value, "up")) {
-        error_setg(errp, "property 'fault' must be down, training or up");
-        return;
-    }
-    s->config.cut = strcmp(value, "up") != 0;
-    s->config.trains = strcmp(value, "training") == 0;
-    if (DEVICE(obj)->realized) {
-        farside_session_cut_changed(s->session);
+    for (i = 0; i < s->config.peer_count; i++) {
+        farside_peer_send(s->parts.far[i].peer, FARSIDE_WIRE_RESET, NULL, 0);
     }
 }
 
@@ -315,49 +418,20 @@ static void farside_ntb_get_unsupported(Object *obj, Visitor *v,
 {
     FarsideNtb *s = FARSIDE_NTB(obj);
     uint64_t value = 0;
+    const FarsideFar *far;
+    unsigned i;
 
-    if (s->parts.completer) {
-        value = farside_requester_unsupported(s->parts.requester) +
-                farside_completer_unsupported(s->parts.completer) +
-                farside_windows_refused(s->parts.windows);
+    for (i = 0; i < s->config.peer_count; i++) {
+        far = &s->parts.far[i];
+        if (far->completer) {
+            value += farside_requester_unsupported(far->requester) +
+                     farside_completer_unsupported(far->completer);
+        }
+    }
+    if (s->parts.windows) {
+        value += farside_windows_refused(s->parts.windows);
     }
     visit_type_uint64(v, name, &value, errp);
-}
-
-static char *farside_ntb_get_trace(Object *obj, Error **errp)
-{
-    FarsideNtb *s = FARSIDE_NTB(obj);
-
-    return g_strdup(s->config.trace_path ? s->config.trace_path : "");
-}
-
-static void farside_ntb_switch_trace(FarsideNtb *s, bool on)
-{
-    bool was_on = farside_recorder_is_on(s->parts.recorder);
-
-    if (was_on && !on) {
-        farside_windows_end_trace(s->parts.windows);
-    }
-    farside_recorder_switch(s->parts.recorder,
-                            farside_peer_link_is_up(s->parts.peer));
-    if (was_on != on) {
-        farside_windows_trace_changed(s->parts.windows);
-    }
-}
-
-static void farside_ntb_set_trace(Object *obj, const char *value, Error **errp)
-{
-    FarsideNtb *s = FARSIDE_NTB(obj);
-
-    if (DEVICE(obj)->realized) {
-        if (g_strcmp0(value, s->config.trace_path ?: "") == 0 ||
-            !farside_recorder_prepare(s->parts.recorder, value, errp)) {
-            return;
-        }
-        farside_ntb_switch_trace(s, *value);
-    }
-    g_free(s->config.trace_path);
-    s->config.trace_path = g_strdup(value);
 }
 
 static const Property farside_ntb_properties[] = {
@@ -368,6 +442,7 @@ static const Property farside_ntb_properties[] = {
     DEFINE_PROP_ON_OFF_AUTO("window-ram", FarsideNtb, config.window_ram,
                             ON_OFF_AUTO_AUTO),
     DEFINE_PROP_UINT8("partition", FarsideNtb, config.partition, 0),
+    DEFINE_PROP_UINT8("hosts", FarsideNtb, config.hosts, 2),
     DEFINE_PROP_SIZE("bar2-size", FarsideNtb, config.bar_size[0], 8 * MiB),
     DEFINE_PROP_SIZE("bar4-size", FarsideNtb, config.bar_size[1], 64 * MiB),
     DEFINE_PROP_UINT32("completion-timeout", FarsideNtb, config.timeout_ms,
@@ -377,10 +452,15 @@ static const Property farside_ntb_properties[] = {
 
 static void farside_ntb_instance_init(Object *obj)
 {
-    FARSIDE_NTB(obj)->config.enabled = true;
+    FarsideConfig *config = &FARSIDE_NTB(obj)->config;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(config->peer); i++) {
+        config->peer[i].enabled = true;
+    }
 }
 
-/* The other half of the device's state is in another process. */
+/* The rest of the chip's state is in other processes. */
 static const VMStateDescription farside_ntb_vmstate = {
     .name = TYPE_FARSIDE_NTB,
     .unmigratable = 1,
@@ -393,29 +473,14 @@ static void farside_ntb_class_init(ObjectClass *klass, FarsideClassData *data)
 
     pc->realize = farside_ntb_realize;
     pc->exit = farside_ntb_exit;
+    pc->config_read = farside_ntb_read_config;
     pc->config_write = farside_ntb_write_config;
     pc->class_id = PCI_CLASS_BRIDGE_OTHER;
     device_class_set_legacy_reset(dc, farside_ntb_reset);
     dc->vmsd = &farside_ntb_vmstate;
     device_class_set_props(dc, farside_ntb_properties);
     set_bit(DEVICE_CATEGORY_BRIDGE, dc->categories);
-    object_class_property_add_bool(klass, "enabled", farside_ntb_get_enabled,
-                                   farside_ntb_set_enabled);
-    object_class_property_set_description(
-        klass, "enabled", "whether this side of the link is enabled");
-    object_class_property_add_str(klass, "fault", farside_ntb_get_fault,
-                                  farside_ntb_set_fault);
-    object_class_property_set_description(
-        klass, "fault", "a fault of the link: up (none), down or training");
-    object_class_property_add_str(klass, "trace", farside_ntb_get_trace,
-                                  farside_ntb_set_trace);
-    object_class_property_set_description(
-        klass, "trace",
-        "file that records what this device sends, empty for none");
-    object_class_property_add_bool(klass, "link-up", farside_ntb_get_link_up,
-                                   NULL);
-    object_class_property_set_description(klass, "link-up",
-                                          "whether the link is up");
+    farside_ntb_add_links(klass, 0);
     object_class_property_add(klass, "unsupported-requests", "uint64",
                               farside_ntb_get_unsupported, NULL, NULL, NULL);
     object_class_property_set_description(

@@ -10,7 +10,6 @@
 #include "farside_chip.h"
 #include "farside_parts.h"
 #include "farside_qemu.h"
-#include "farside_session.h"
 
 typedef struct FarsideNtb {
     PCIDevice parent_obj;
@@ -20,7 +19,6 @@ typedef struct FarsideNtb {
 
     /* Freed with the object, because its memory regions point into these. */
     FarsideParts parts;
-    FarsideSession *session;
 } FarsideNtb;
 
 typedef struct FarsideNtbClass {

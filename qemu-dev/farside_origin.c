@@ -5,10 +5,10 @@
 #include "qemu/rcu.h"
 #include "hw/i386/intel_iommu.h"
 #include "hw/i386/x86-iommu.h"
+#include "farside_access.h"
 #include "farside_config.h"
 #include "farside_origin.h"
 #include "farside_qemu.h"
-#include "farside_time.h"
 #include "farside_windows.h"
 
 #define TYPE_FARSIDE_ORIGIN "farside-origin"
@@ -51,35 +51,12 @@ struct Function {
 
 static bool checks_interrupts;
 
-/*
- * The ID of the function whose access this thread translates; NO_ORIGIN: none.
- * Translation and access follow each other in one thread.
- */
-#define NO_ORIGIN -1
-static __thread int origin = NO_ORIGIN;
-
 static QLIST_HEAD(, Root) roots = QLIST_HEAD_INITIALIZER(roots);
 static QLIST_HEAD(, Function) functions = QLIST_HEAD_INITIALIZER(functions);
 
 static uint16_t id_of(const Function *f)
 {
     return PCI_BUILD_BDF(pci_bus_num(f->bus), f->devfn);
-}
-
-uint16_t farside_origin_take(uint16_t other)
-{
-    int id = origin;
-
-    origin = NO_ORIGIN;
-    return id == NO_ORIGIN ? other : id;
-}
-
-void farside_origin_forget(void)
-{
-    origin = NO_ORIGIN;
-    if (farside_time()) {
-        farside_time()->from(NULL);
-    }
 }
 
 /* Interrupt messages */
@@ -185,7 +162,6 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
                                       IOMMUAccessFlags flag, int iommu_idx)
 {
     Function *f = container_of(iommu, Function, iommu);
-    uint16_t id = id_of(f);
     IOMMUTLBEntry entry = {
         .target_as = f->below,
         .translated_addr = addr,
@@ -218,12 +194,11 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         inner = found.mr ? memory_region_get_iommu(found.mr) : NULL;
         is_window = found.mr && farside_windows_own(found.mr);
         if (!inner || is_window) {
-            if (is_window && !farside_windows_admit(found.mr, id)) {
+            if (is_window && !farside_windows_admit(found.mr, id_of(f))) {
                 entry.perm = IOMMU_NONE;
             }
-            origin = is_window ? id : origin;
-            if (is_window && farside_time() && f->bus->devices[f->devfn]) {
-                farside_time()->from(DEVICE(f->bus->devices[f->devfn])->id);
+            if (is_window) {
+                farside_access_begin(f->bus, f->devfn);
             }
             if (found.mr) {
                 memory_region_unref(found.mr);

@@ -7,9 +7,9 @@
  * below the root gets an address space of its own, whose translation knows the
  * function. A timed cluster is told of each access to a window, because the
  * model lets it begin at that function. An address that is in a window of a
- * checking NTB device is passed
- * on only if the function's Requester ID is in the NTB's table. All other
- * addresses pass unchanged, through the machine's IOMMU if it has one.
+ * checking NTB device is passed on only if the function's Requester ID is in
+ * the NTB's table. All other addresses pass unchanged, through the machine's
+ * IOMMU if it has one.
  *
  * Not checked are accesses of CPUs, and requests that another NTB device issues
  * for its peer: NTB devices watch the RAM in their address space, and a
@@ -28,17 +28,6 @@ void farside_origin_register_types(void);
  * remapped are blocked while an intel-iommu remaps interrupts.
  */
 void farside_origin_check_interrupts(void);
-/*
- * To be asked once for each access that has reached a window: the Requester ID
- * of the function below the root that makes it, or @other if a CPU makes it, or
- * a function that is not watched.
- */
-uint16_t farside_origin_take(uint16_t other);
-/*
- * The next access is not one of the function that has reached a window last:
- * a translation is not always followed by an access.
- */
-void farside_origin_forget(void);
 /*
  * Gives the functions below the root of @pci their own address spaces. Called
  * while the machine is built, after its IOMMU, and any number of times.

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The parts of an NTB device. Each uses only those that are made before it, in
- * the order of this list; the chip is made before the Completer.
+ * the order of this list, those of a peer before those of the device. Only the
+ * Completers and sessions are made last.
  */
 #ifndef FARSIDE_PARTS_H
 #define FARSIDE_PARTS_H
@@ -17,18 +18,24 @@
 #include "farside_wait.h"
 #include "farside_windows.h"
 
-struct FarsideParts {
+/* What a device has for each of its peers: a connection, and all behind it */
+typedef struct FarsideFar {
     FarsideRecorder *recorder;
     FarsidePeer *peer;
     FarsideWait *wait;
     FarsideMemory *memory;
     FarsideRequester *requester;
+    FarsideReach *reach;
+    struct FarsideCompleter *completer;
+    struct FarsideSession *session;
+} FarsideFar;
+
+struct FarsideParts {
+    FarsideFar far[FARSIDE_NTB_PEERS_MAX]; /* by the index of the peer */
     FarsideWindows *windows;
     FarsideRegisters *registers;
     FarsideInterrupts *interrupts;
-    FarsideReach *reach;
     FarsideChip *chip;
-    struct FarsideCompleter *completer;
 };
 
 #endif /* FARSIDE_PARTS_H */

@@ -37,6 +37,7 @@ typedef struct {
 
 struct FarsidePeer {
     const FarsideConfig *config;
+    const FarsidePeerConfig *peer_config;
     PCIDevice *pci;
     FarsideRecorder *recorder;
     FarsideLink *link;
@@ -376,14 +377,15 @@ void farside_peer_activity(FarsidePeer *s)
     uint16_t command = pci_get_word(s->pci->config + PCI_COMMAND);
 
     if (s->link) {
-        farside_link_set_up(s->link, (s->link_up || s->config->trains) &&
+        farside_link_set_up(s->link, (s->link_up || s->peer_config->trains) &&
                                          (command & PCI_COMMAND_MASTER));
     }
 }
 
 bool farside_peer_update(FarsidePeer *s)
 {
-    bool up = s->here && s->enabled && s->config->enabled && !s->config->cut;
+    bool up = s->here && s->enabled && s->peer_config->enabled &&
+              !s->peer_config->cut;
 
     if (up == s->link_up) {
         return false;
@@ -409,12 +411,13 @@ uint16_t farside_peer_requester_id(const FarsidePeer *s)
     return s->requester_id;
 }
 
-FarsidePeer *farside_peer_new(const FarsideConfig *config, PCIDevice *pci,
-                              FarsideRecorder *recorder)
+FarsidePeer *farside_peer_new(const FarsideConfig *config, unsigned index,
+                              PCIDevice *pci, FarsideRecorder *recorder)
 {
     FarsidePeer *s = g_new0(FarsidePeer, 1);
 
     s->config = config;
+    s->peer_config = &config->peer[index];
     s->pci = pci;
     s->recorder = recorder;
     s->burst_bh = qemu_bh_new(burst_run, s);

@@ -29,9 +29,12 @@
 
 typedef struct FarsidePeer FarsidePeer;
 
-/* Borrows the parameters. At first there is no peer and no link. */
-FarsidePeer *farside_peer_new(const FarsideConfig *config, PCIDevice *pci,
-                              FarsideRecorder *recorder);
+/*
+ * Borrows the parameters; @index is the peer's. At first there is no peer and
+ * no link.
+ */
+FarsidePeer *farside_peer_new(const FarsideConfig *config, unsigned index,
+                              PCIDevice *pci, FarsideRecorder *recorder);
 void farside_peer_free(FarsidePeer *s);
 
 /* State */

@@ -18,6 +18,7 @@ typedef struct {
 
 struct FarsideRecorder {
     const FarsideConfig *config;
+    unsigned end; /* of this device at the link: 0 or 1 */
     PCIDevice *pci;
     const FarsideChipClass *chip;
     FarsideTraceFile *file; /* NULL: off */
@@ -30,7 +31,8 @@ static const uint8_t zeros[4];
 
 QEMU_BUILD_BUG_ON((int)FARSIDE_TRACE_CHIP_SWITCHTEC !=
                       (int)FARSIDE_WIRE_CHIP_SWITCHTEC ||
-                  (int)FARSIDE_TRACE_CHIP_AMD != (int)FARSIDE_WIRE_CHIP_AMD);
+                  (int)FARSIDE_TRACE_CHIP_AMD != (int)FARSIDE_WIRE_CHIP_AMD ||
+                  (int)FARSIDE_TRACE_CHIP_IDT != (int)FARSIDE_WIRE_CHIP_IDT);
 
 /* Leaves room for the head, which record_add() writes. */
 static void record_init(Record *r, unsigned kind)
@@ -55,7 +57,7 @@ static void record_add(FarsideRecorder *s, Record *r, uint64_t address,
         {.iov_base = (void *)zeros, .iov_len = size ? -(before + size) & 3 : 0},
     };
 
-    r->head.partition = s->config->partition;
+    r->head.partition = s->end;
     r->head.sequence = s->sequence++;
     farside_trace_put_head(r->bytes, &r->head);
     farside_trace_file_add(s->file, pieces, ARRAY_SIZE(pieces));
@@ -337,16 +339,16 @@ bool farside_recorder_prepare(FarsideRecorder *s, const char *path,
     g_autofree char *own =
         g_strdup_printf("%.1000s:%.1000s", qemu_name ? qemu_name : "host", id);
     g_autofree char *other = g_strdup_printf("peer:%.1000s", id);
-    const char *names[FARSIDE_NTB_PARTITIONS];
+    const char *names[FARSIDE_TRACE_INTERFACES];
     ERRP_GUARD();
 
     if (!path || !*path) {
         return true;
     }
-    names[s->config->partition] = own;
-    names[farside_config_peer(s->config)] = other;
+    names[s->end] = own;
+    names[1 - s->end] = other;
     /* A new trace may take the place of another one: both waits together. */
-    s->next = farside_trace_file_open(path, s->config->partition, names,
+    s->next = farside_trace_file_open(path, s->end, names,
                                       MIN(s->config->timeout_ms / 2, WAIT_MS),
                                       errp);
     if (!s->next) {
@@ -399,12 +401,13 @@ static void trace_at_exit(Notifier *notifier, void *data)
 }
 
 FarsideRecorder *farside_recorder_new(const FarsideConfig *config,
-                                      PCIDevice *pci,
+                                      unsigned peer, PCIDevice *pci,
                                       const FarsideChipClass *chip)
 {
     FarsideRecorder *s = g_new0(FarsideRecorder, 1);
 
     s->config = config;
+    s->end = farside_config_end(config, peer);
     s->pci = pci;
     s->chip = chip;
     s->exit.notify = trace_at_exit;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The recorder of a trace (wire/farside_trace.h). It records each message that
- * this end of the link transmits, except HELLO, just before the message goes to
- * the link, and the time at which posted requests and completions of the peer
- * arrive. While no trace is on, the recorder does nothing.
+ * The recorder of a trace (wire/farside_trace.h) of the link to one peer. It
+ * records each message that this end of the link transmits, except HELLO, just
+ * before the message goes to the link, and the time at which posted requests
+ * and completions of the peer arrive. While no trace is on, the recorder does
+ * nothing.
  */
 #ifndef FARSIDE_RECORDER_H
 #define FARSIDE_RECORDER_H
@@ -25,9 +26,9 @@ typedef struct FarsideNear {
     const char *device;    /* in a timed cluster, whose DMA it is, or NULL */
 } FarsideNear;
 
-/* @config, @pci and @chip are borrowed. */
+/* The pointers are borrowed; @peer is the peer's index. */
 FarsideRecorder *farside_recorder_new(const FarsideConfig *config,
-                                      PCIDevice *pci,
+                                      unsigned peer, PCIDevice *pci,
                                       const FarsideChipClass *chip);
 /* Ends the trace. The recorder cannot be started again. */
 void farside_recorder_stop(FarsideRecorder *s);

@@ -5,7 +5,7 @@
 #include "farside_wait.h"
 
 struct FarsideRegisters {
-    FarsideRequester *requester;
+    FarsideRequester *requester[FARSIDE_NTB_PEERS_MAX];
     FarsideChip *chip;
     MemoryRegion bar;
     bool is_device; /* a device makes the access that is under way */
@@ -65,33 +65,52 @@ bool farside_registers_own(const MemoryRegion *mr)
     return mr->ops == &registers_ops;
 }
 
-uint64_t farside_registers_ask(FarsideRegisters *s, uint64_t offset,
-                               unsigned size)
+uint64_t farside_registers_ask(FarsideRegisters *s, unsigned peer,
+                               uint64_t offset, unsigned size)
 {
     uint64_t value = 0;
 
-    farside_requester_ask(s->requester, offset, size, s->is_device, &value);
+    farside_registers_get(s, peer, offset, size, &value);
     return value;
 }
 
-void farside_registers_post(FarsideRegisters *s, uint64_t offset,
+bool farside_registers_get(FarsideRegisters *s, unsigned peer, uint64_t offset,
+                           unsigned size, uint64_t *ret_value)
+{
+    return farside_requester_ask(s->requester[peer], offset, size, s->is_device,
+                                 ret_value);
+}
+
+bool farside_registers_try(FarsideRegisters *s, unsigned peer, uint64_t offset,
+                           uint64_t value, unsigned size)
+{
+    return farside_requester_try(s->requester[peer], offset, value, size,
+                                 s->is_device);
+}
+
+void farside_registers_post(FarsideRegisters *s, unsigned peer, uint64_t offset,
                             uint64_t value, unsigned size)
 {
-    farside_requester_post(s->requester, offset, value, size, s->is_device);
+    farside_requester_post(s->requester[peer], offset, value, size,
+                           s->is_device);
 }
 
-void farside_registers_put(FarsideRegisters *s, uint64_t offset, uint64_t value,
-                           unsigned size)
+void farside_registers_put(FarsideRegisters *s, unsigned peer, uint64_t offset,
+                           uint64_t value, unsigned size)
 {
-    farside_requester_put(s->requester, offset, value, size, s->is_device);
+    farside_requester_put(s->requester[peer], offset, value, size,
+                          s->is_device);
 }
 
-FarsideRegisters *farside_registers_new(FarsideRequester *requester)
+FarsideRegisters *farside_registers_new(void)
 {
-    FarsideRegisters *s = g_new0(FarsideRegisters, 1);
+    return g_new0(FarsideRegisters, 1);
+}
 
-    s->requester = requester;
-    return s;
+void farside_registers_add_peer(FarsideRegisters *s, unsigned peer,
+                                FarsideRequester *requester)
+{
+    s->requester[peer] = requester;
 }
 
 void farside_registers_free(FarsideRegisters *s)

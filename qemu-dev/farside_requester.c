@@ -338,6 +338,26 @@ void farside_requester_put(FarsideRequester *s, uint64_t offset, uint64_t value,
     }
 }
 
+bool farside_requester_try(FarsideRequester *s, uint64_t offset, uint64_t value,
+                           unsigned size, bool is_device)
+{
+    Read r = {.space = FARSIDE_WIRE_REGISTERS_NP};
+    FarsideWaiting w;
+
+    if (!begin_wait(s, offset, size, is_device, &w)) {
+        return false;
+    }
+    if (!send_register(s, offset, value, size, FARSIDE_WIRE_REGISTERS_NP,
+                       is_device)) {
+        farside_wait_end(s->wait, &w, true);
+        return false;
+    }
+    r.tag = s->next_tag++;
+    QTAILQ_INSERT_TAIL(&s->reads, &r, next);
+    end_reads(s, offset, &r, 1, &w);
+    return r.ok;
+}
+
 static FarsideFetched result_of(const Read *reads, unsigned count)
 {
     FarsideFetched result = FARSIDE_FETCHED;

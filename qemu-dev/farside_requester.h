@@ -80,6 +80,12 @@ void farside_requester_post(FarsideRequester *s, uint64_t offset,
  */
 void farside_requester_put(FarsideRequester *s, uint64_t offset,
                            uint64_t value, unsigned size, bool is_device);
+/*
+ * The same for a write that closes no window: the wait is that of a read. True
+ * if the peer has done it, false if it has refused it, or does not answer.
+ */
+bool farside_requester_try(FarsideRequester *s, uint64_t offset, uint64_t value,
+                           unsigned size, bool is_device);
 /* The link is down: nothing comes any more. */
 void farside_requester_link_down(FarsideRequester *s);
 /*

@@ -8,6 +8,8 @@ struct FarsideSession {
     const FarsideConfig *config;
     PCIDevice *pci;
     const FarsideParts *parts;
+    unsigned index; /* of the peer */
+    const FarsideFar *far;
     FarsideLink *link;
     FarsideLinkOps ops;
     FarsideLinkType types[FARSIDE_WIRE_TYPES];
@@ -17,7 +19,7 @@ static void link_event(FarsideSession *s)
 {
     FarsideChip *chip = s->parts->chip;
 
-    chip->class->link_event(chip);
+    chip->class->link_event(chip, s->index);
 }
 
 /* The peer was reset, or has come or gone: neither has windows to the other. */
@@ -25,16 +27,16 @@ static void forget_windows(FarsideSession *s)
 {
     FarsideChip *chip = s->parts->chip;
 
-    farside_reach_clear(s->parts->reach);
-    chip->class->peer_reset(chip);
+    farside_reach_clear(s->far->reach);
+    chip->class->peer_reset(chip, s->index);
 }
 
 static void update_link(FarsideSession *s)
 {
-    if (farside_peer_update(s->parts->peer)) {
+    if (farside_peer_update(s->far->peer)) {
         farside_windows_update(s->parts->windows);
-        if (!farside_peer_link_is_up(s->parts->peer)) {
-            farside_requester_link_down(s->parts->requester);
+        if (!farside_peer_link_is_up(s->far->peer)) {
+            farside_requester_link_down(s->far->requester);
         }
         link_event(s);
     }
@@ -46,21 +48,21 @@ static bool on_ram(void *opaque, const FarsideLinkMessage *m)
 {
     FarsideSession *s = opaque;
 
-    return farside_windows_on_ram(s->parts->windows, m);
+    return farside_windows_on_ram(s->parts->windows, s->index, m);
 }
 
 static bool on_notices(void *opaque, const FarsideLinkMessage *m)
 {
     FarsideSession *s = opaque;
 
-    return farside_windows_on_notices(s->parts->windows, m);
+    return farside_windows_on_notices(s->parts->windows, s->index, m);
 }
 
 static bool on_noted(void *opaque, const FarsideLinkMessage *m)
 {
     FarsideSession *s = opaque;
 
-    farside_memory_on_noted(s->parts->memory, m->body);
+    farside_memory_on_noted(s->far->memory, m->body);
     return true;
 }
 
@@ -69,7 +71,7 @@ static bool on_link(void *opaque, const FarsideLinkMessage *m)
     const struct farside_wire_link *link = m->body;
     FarsideSession *s = opaque;
 
-    farside_peer_set_enabled(s->parts->peer, link->up == 1);
+    farside_peer_set_enabled(s->far->peer, link->up == 1);
     update_link(s);
     return true;
 }
@@ -79,7 +81,7 @@ static bool on_reset(void *opaque, const FarsideLinkMessage *m)
     FarsideSession *s = opaque;
 
     forget_windows(s);
-    farside_windows_peer_reset(s->parts->windows);
+    farside_windows_peer_reset(s->parts->windows, s->index);
     link_event(s);
     return true;
 }
@@ -88,15 +90,15 @@ static bool on_windows(void *opaque, const FarsideLinkMessage *m)
 {
     FarsideSession *s = opaque;
 
-    return farside_reach_on_windows(s->parts->reach, m);
+    return farside_reach_on_windows(s->far->reach, m);
 }
 
 static bool on_request(void *opaque, const FarsideLinkMessage *m)
 {
     FarsideSession *s = opaque;
 
-    farside_recorder_arrival(s->parts->recorder, m->type, m->body);
-    return farside_completer_on_request(s->parts->completer, m);
+    farside_recorder_arrival(s->far->recorder, m->type, m->body);
+    return farside_completer_on_request(s->far->completer, m);
 }
 
 static bool on_completion(void *opaque, const FarsideLinkMessage *m)
@@ -104,11 +106,11 @@ static bool on_completion(void *opaque, const FarsideLinkMessage *m)
     const struct farside_wire_completion *completion = m->body;
     FarsideSession *s = opaque;
 
-    if (!farside_requester_awaits_register(s->parts->requester,
+    if (!farside_requester_awaits_register(s->far->requester,
                                            completion->tag)) {
-        farside_recorder_arrival(s->parts->recorder, m->type, m->body);
+        farside_recorder_arrival(s->far->recorder, m->type, m->body);
     }
-    return farside_requester_on_completion(s->parts->requester, m);
+    return farside_requester_on_completion(s->far->requester, m);
 }
 
 /* A message of the chip */
@@ -191,8 +193,9 @@ static void link_introduce(void *opaque, struct farside_wire_hello *ret_hello)
 
     *ret_hello = (struct farside_wire_hello) {
         .partition = s->config->partition,
+        .hosts = s->config->hosts,
         .chip = chip->class->number,
-        .link_up = s->config->enabled,
+        .link_up = s->config->peer[s->index].enabled,
         .requester_id = pci_requester_id(s->pci),
         .bar_size = {s->config->bar_size[0], s->config->bar_size[1]},
     };
@@ -211,9 +214,12 @@ static const char *link_check(void *opaque,
     if (hello->chip != chip->class->number) {
         return "the devices at both ends are not of the same chip";
     }
-    if (hello->partition != farside_config_peer(s->config)) {
-        return "property 'partition' is the same at both ends, "
-               "but must be 0 at one and 1 at the other";
+    if (hello->hosts != s->config->hosts) {
+        return "property 'hosts' is not the same at both ends";
+    }
+    if (hello->partition != s->config->peer[s->index].host) {
+        return "property 'partition' of the peer is not that of the host at "
+               "the other end of this link";
     }
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         if (hello->bar_size[i] != s->config->bar_size[i]) {
@@ -221,8 +227,9 @@ static const char *link_check(void *opaque,
                    "at both ends";
         }
     }
-    return chip->class->check_peer ? chip->class->check_peer(chip, hello)
-                                   : NULL;
+    return chip->class->check_peer
+               ? chip->class->check_peer(chip, s->index, hello)
+               : NULL;
 }
 
 static void link_established(void *opaque,
@@ -230,9 +237,9 @@ static void link_established(void *opaque,
 {
     FarsideSession *s = opaque;
 
-    farside_peer_appear(s->parts->peer, hello);
+    farside_peer_appear(s->far->peer, hello);
     forget_windows(s);
-    farside_memory_announce(s->parts->memory);
+    farside_memory_announce(s->far->memory);
     update_link(s);
 }
 
@@ -240,13 +247,13 @@ static void link_closed(void *opaque)
 {
     FarsideSession *s = opaque;
 
-    farside_peer_vanish(s->parts->peer);
-    farside_completer_peer_gone(s->parts->completer);
-    farside_requester_peer_gone(s->parts->requester);
-    farside_wait_forget(s->parts->wait);
-    farside_peer_update(s->parts->peer);
+    farside_peer_vanish(s->far->peer);
+    farside_completer_peer_gone(s->far->completer);
+    farside_requester_peer_gone(s->far->requester);
+    farside_wait_forget(s->far->wait);
+    farside_peer_update(s->far->peer);
     forget_windows(s);
-    farside_windows_forget_ram(s->parts->windows);
+    farside_windows_forget_ram(s->parts->windows, s->index);
     link_event(s);
 }
 
@@ -261,15 +268,15 @@ static void link_heard(void *opaque)
 {
     FarsideSession *s = opaque;
 
-    farside_wait_heard(s->parts->wait);
+    farside_wait_heard(s->far->wait);
 }
 
 static void link_drained(void *opaque)
 {
     FarsideSession *s = opaque;
 
-    farside_wait_heard(s->parts->wait);
-    farside_peer_drained(s->parts->peer);
+    farside_wait_heard(s->far->wait);
+    farside_peer_drained(s->far->peer);
 }
 
 static const FarsideLinkOps link_ops = {
@@ -284,20 +291,21 @@ static const FarsideLinkOps link_ops = {
 
 void farside_session_enabled_changed(FarsideSession *s)
 {
-    struct farside_wire_link m = {.up = s->config->enabled};
+    struct farside_wire_link m = {.up = s->config->peer[s->index].enabled};
 
-    farside_peer_send(s->parts->peer, FARSIDE_WIRE_LINK, &m, sizeof(m));
+    farside_peer_send(s->far->peer, FARSIDE_WIRE_LINK, &m, sizeof(m));
     update_link(s);
 }
 
 void farside_session_cut_changed(FarsideSession *s)
 {
     update_link(s);
-    farside_peer_activity(s->parts->peer);
+    farside_peer_activity(s->far->peer);
 }
 
-FarsideSession *farside_session_new(const FarsideConfig *config, PCIDevice *pci,
-                                    const FarsideParts *parts, Error **errp)
+FarsideSession *farside_session_new(const FarsideConfig *config, unsigned peer,
+                                    PCIDevice *pci, const FarsideParts *parts,
+                                    Error **errp)
 {
     FarsideSession *s = g_new0(FarsideSession, 1);
     const FarsideChipClass *chip = parts->chip->class;
@@ -306,6 +314,8 @@ FarsideSession *farside_session_new(const FarsideConfig *config, PCIDevice *pci,
     s->config = config;
     s->pci = pci;
     s->parts = parts;
+    s->index = peer;
+    s->far = &parts->far[peer];
     memcpy(s->types, types, sizeof(types));
     for (i = 0; i < chip->type_count; i++) {
         s->types[chip->type_first + i] = chip->types[i];
@@ -315,13 +325,13 @@ FarsideSession *farside_session_new(const FarsideConfig *config, PCIDevice *pci,
     s->ops.name = object_get_typename(OBJECT(pci));
     s->ops.types = s->types;
     s->ops.type_count = ARRAY_SIZE(s->types);
-    s->link =
-        farside_link_new(config->link_path, config->listen, &s->ops, s, errp);
+    s->link = farside_link_new(config->peer[peer].link_path,
+                               config->peer[peer].listens, &s->ops, s, errp);
     if (!s->link) {
         g_free(s);
         return NULL;
     }
-    farside_peer_set_link(parts->peer, s->link);
+    farside_peer_set_link(s->far->peer, s->link);
     return s;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The conversation with the peer: HELLO, the peer's messages, and the changes
+ * The conversation with one peer: HELLO, the peer's messages, and the changes
  * of the link's state. The session passes them on to the other parts of the
  * device.
  */
@@ -12,11 +12,12 @@
 typedef struct FarsideSession FarsideSession;
 
 /*
- * Listens or connects. Borrows the parameters. Returns NULL, and sets @errp, if
- * it cannot listen or the path is too long.
+ * Listens or connects, for the peer of the index @peer. Borrows the parameters.
+ * Returns NULL, and sets @errp, if it cannot listen or the path is too long.
  */
-FarsideSession *farside_session_new(const FarsideConfig *config, PCIDevice *pci,
-                                    const FarsideParts *parts, Error **errp);
+FarsideSession *farside_session_new(const FarsideConfig *config, unsigned peer,
+                                    PCIDevice *pci, const FarsideParts *parts,
+                                    Error **errp);
 /* Ends the conversation. The session cannot be started again. */
 void farside_session_stop(FarsideSession *s);
 /* Frees a session that was stopped (nullable). */

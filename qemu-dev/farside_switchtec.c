@@ -103,7 +103,7 @@ static void switchtec_introduce(FarsideChip *chip,
     hello->req_ids = FARSIDE_SWITCHTEC_REQ_IDS;
 }
 
-static const char *switchtec_check_peer(FarsideChip *chip,
+static const char *switchtec_check_peer(FarsideChip *chip, unsigned peer,
                                         const struct farside_wire_hello *hello)
 {
     if (hello->generation != of(chip)->options->generation) {
@@ -118,22 +118,23 @@ static const char *switchtec_check_peer(FarsideChip *chip,
     return NULL;
 }
 
-static void switchtec_peer_reset(FarsideChip *chip)
+static void switchtec_peer_reset(FarsideChip *chip, unsigned peer)
 {
     switchtec_ctrl_peer_reset(of(chip)->ctrl);
 }
 
-static void switchtec_link_event(FarsideChip *chip)
+static void switchtec_link_event(FarsideChip *chip, unsigned peer)
 {
     switchtec_regs_link_event(of(chip)->regs);
 }
 
-static void switchtec_ring(FarsideChip *chip, uint64_t bits)
+static void switchtec_ring(FarsideChip *chip, unsigned peer, uint64_t bits)
 {
     switchtec_regs_ring(of(chip)->regs, bits);
 }
 
-static void switchtec_message(FarsideChip *chip, unsigned index, uint32_t value)
+static void switchtec_message(FarsideChip *chip, unsigned peer, unsigned index,
+                              uint32_t value)
 {
     switchtec_regs_message(of(chip)->regs, index, value);
 }
@@ -258,6 +259,7 @@ static void switchtec_free(FarsideChip *chip)
 static const FarsideChipClass switchtec_class = {
     .number = FARSIDE_WIRE_CHIP_SWITCHTEC,
     .messages = SWITCHTEC_MSGS,
+    .hosts_max = FARSIDE_NTB_PARTITIONS,
     .check = switchtec_check,
     .describe = switchtec_describe,
     .new = switchtec_new,

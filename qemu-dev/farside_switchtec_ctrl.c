@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "qemu/osdep.h"
-#include "qemu/host-utils.h"
 #include "qemu/log.h"
+#include "farside_switchtec_block.h"
 #include "farside_switchtec_ctrl.h"
 
 /* The holder of the lock of the own control block */
@@ -75,31 +75,15 @@ static Block *peer(SwitchtecCtrl *s)
     return &s->block[farside_config_peer(s->config)];
 }
 
-/* Restores the read-only bit that is set if the BAR has windows. */
-static void bars_keep_valid(struct farside_wire_ctrl *block)
-{
-    unsigned i;
-
-    for (i = 0; i < SWITCHTEC_BARS; i++) {
-        block->bar[i].ctl &= ~SWITCHTEC_BAR_VALID;
-    }
-    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        block->bar[FARSIDE_NTB_WINDOW_BAR(i)].ctl |= SWITCHTEC_BAR_VALID;
-    }
-}
-
 static void block_reset(Block *c)
 {
     memset(c, 0, sizeof(*c));
     c->status = SWITCHTEC_STATUS_NORMAL;
-    bars_keep_valid(&c->active);
+    switchtec_block_keep_valid(&c->active);
     c->staged = c->active;
 }
 
 /* Writes to a locked block */
-
-static void stage(SwitchtecCtrl *s, struct farside_wire_ctrl *block,
-                  unsigned offset, uint32_t value, uint32_t mask);
 
 /* This host has the lock: makes the writes that came without it. */
 static void late_replay(SwitchtecCtrl *s, Block *c)
@@ -107,8 +91,8 @@ static void late_replay(SwitchtecCtrl *s, Block *c)
     unsigned i;
 
     for (i = 0; i < c->late_count; i++) {
-        stage(s, &c->staged, c->late[i].offset, c->late[i].value,
-              c->late[i].mask);
+        switchtec_block_write(&c->staged, s->options, c->late[i].offset,
+                              c->late[i].value, c->late[i].mask);
     }
     c->late_count = 0;
 }
@@ -171,69 +155,18 @@ static void send_block(SwitchtecCtrl *s, unsigned type,
     farside_peer_send(s->peer, type, &m, sizeof(m));
 }
 
-/* Windows */
-
-/* Each BAR has a direct window, and may use all entries of the LUT. */
-#define WINDOWS_MAX (FARSIDE_NTB_WINDOWS * (SWITCHTEC_MAX_LUT + 1))
-
-/* Adds the windows of a BAR to @list. Returns their number. */
-static unsigned add_windows(SwitchtecCtrl *s, unsigned window,
-                            FarsideWindow *list)
-{
-    const struct farside_wire_ctrl *block = &own(s)->active;
-    const struct farside_wire_bar *bar =
-        &block->bar[FARSIDE_NTB_WINDOW_BAR(window)];
-    unsigned peer_part = farside_config_peer(s->config);
-    unsigned shift = SWITCHTEC_BAR_LUT_SHIFT(bar->ctl), i, count = 0;
-    unsigned lut_count = 0;
-    uint64_t entry;
-
-    if (bar->ctl & SWITCHTEC_BAR_LUT_EN) {
-        lut_count = SWITCHTEC_BAR_LUT_COUNT(bar->ctl);
-    }
-    for (i = 0; i < lut_count; i++) {
-        entry = block->lut[i];
-        if ((entry & SWITCHTEC_LUT_EN) &&
-            SWITCHTEC_LUT_PART(entry) == peer_part) {
-            list[count++] = (FarsideWindow) {
-                .window = window,
-                .offset = (uint64_t)i << shift,
-                .size = 1ull << shift,
-                .target =
-                    entry & SWITCHTEC_ADDR_MASK & ~MAKE_64BIT_MASK(0, shift),
-            };
-        }
-    }
-    if ((bar->ctl & SWITCHTEC_BAR_DIR_EN) &&
-        SWITCHTEC_XLATE_PART(bar->xlate) == peer_part) {
-        list[count++] = (FarsideWindow) {
-            .window = window,
-            .offset = (uint64_t)lut_count << shift,
-            .size = (uint64_t)bar->ext_win_size << 32 |
-                    (bar->win_size & SWITCHTEC_WIN_SIZE_MASK),
-            .target = bar->xlate & SWITCHTEC_ADDR_MASK,
-        };
-    }
-    return count;
-}
-
 /* Puts the own block into force. */
 static void set_windows(SwitchtecCtrl *s)
 {
-    g_autofree FarsideWindow *list = g_new(FarsideWindow, WINDOWS_MAX);
+    g_autofree FarsideWindow *list =
+        g_new(FarsideWindow, SWITCHTEC_BLOCK_WINDOWS);
     const struct farside_wire_ctrl *block = &own(s)->active;
     uint16_t ids[FARSIDE_SWITCHTEC_REQ_IDS];
-    unsigned i, count = 0, id_count = 0;
+    unsigned count, id_count;
 
-    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        count += add_windows(s, i, list + count);
-    }
-    for (i = 0; i < FARSIDE_SWITCHTEC_REQ_IDS; i++) {
-        if ((block->req_id[i] & 0xffff & ~SWITCHTEC_REQ_ID_PROXY_MASK) ==
-            SWITCHTEC_REQ_ID_EN) {
-            ids[id_count++] = block->req_id[i] >> 16;
-        }
-    }
+    count =
+        switchtec_block_windows(block, farside_config_peer(s->config), list);
+    id_count = switchtec_block_ids(block, ids);
     farside_windows_set(s->windows, list, count,
                         s->config->check_requester ? ids : NULL, id_count);
 }
@@ -248,69 +181,11 @@ static void own_changed(SwitchtecCtrl *s)
     farside_windows_tell(s->windows);
 }
 
-/* Validation: a CFG that cannot come into force is refused as a whole. */
-
-static bool bar_is_sane(SwitchtecCtrl *s, unsigned i,
-                        const struct farside_wire_bar *bar)
+/* A CFG that cannot come into force is refused as a whole. */
+static bool is_sane(SwitchtecCtrl *s, const struct farside_wire_ctrl *block,
+                    struct farside_wire_configured *ret_errors)
 {
-    uint64_t size = (uint64_t)bar->ext_win_size << 32 |
-                    (bar->win_size & SWITCHTEC_WIN_SIZE_MASK);
-    uint64_t bar_size, lut_size = 0;
-    unsigned pos = SWITCHTEC_WIN_POS(bar->win_size);
-    unsigned lut_pos = SWITCHTEC_BAR_LUT_SHIFT(bar->ctl);
-    unsigned lut_count = SWITCHTEC_BAR_LUT_COUNT(bar->ctl);
-
-    if (!(bar->ctl & (SWITCHTEC_BAR_DIR_EN | SWITCHTEC_BAR_LUT_EN))) {
-        return true;
-    }
-    if (i != 2 && i != 4) {
-        return false;
-    }
-    bar_size = s->config->bar_size[(i - 2) / 2];
-    if (bar->ctl & SWITCHTEC_BAR_LUT_EN) {
-        if (lut_pos < 12 || lut_pos > 40 ||
-            lut_count > s->options->lut_entries) {
-            return false;
-        }
-        lut_size = (uint64_t)lut_count << lut_pos;
-        if (lut_size > bar_size) {
-            return false;
-        }
-    }
-    if (bar->ctl & SWITCHTEC_BAR_DIR_EN) {
-        if (SWITCHTEC_XLATE_PART(bar->xlate) >= FARSIDE_NTB_PARTITIONS ||
-            size == 0 || size > bar_size - lut_size || pos < 12 ||
-            pos != 63u - clz64(size) ||
-            (bar->xlate & SWITCHTEC_ADDR_MASK & MAKE_64BIT_MASK(0, pos)) ||
-            (bar->xlate & SWITCHTEC_ADDR_MASK) + size < size) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool block_is_sane(SwitchtecCtrl *s,
-                          const struct farside_wire_ctrl *block,
-                          struct farside_wire_configured *ret_errors)
-{
-    struct farside_wire_configured errors = {0};
-    unsigned i;
-
-    for (i = 0; i < SWITCHTEC_BARS; i++) {
-        if (!bar_is_sane(s, i, &block->bar[i])) {
-            errors.bar_error = 1 + i;
-            break;
-        }
-    }
-    for (i = 0; i < s->options->lut_entries; i++) {
-        if ((block->lut[i] & SWITCHTEC_LUT_EN) &&
-            SWITCHTEC_LUT_PART(block->lut[i]) >= FARSIDE_NTB_PARTITIONS) {
-            errors.lut_error = 1 + i;
-            break;
-        }
-    }
-    *ret_errors = errors;
-    return !errors.bar_error && !errors.lut_error;
+    return switchtec_block_is_sane(block, s->config, s->options, ret_errors);
 }
 
 /* The own block */
@@ -397,7 +272,7 @@ static void own_configure(SwitchtecCtrl *s)
     if (c->status != SWITCHTEC_STATUS_LOCKED) {
         return;
     }
-    if (!block_is_sane(s, &c->staged, &errors)) {
+    if (!is_sane(s, &c->staged, &errors)) {
         c->bar_error = errors.bar_error;
         c->lut_error = errors.lut_error;
         return;
@@ -452,14 +327,14 @@ void switchtec_ctrl_on_config(SwitchtecCtrl *s,
     if (s->owner != OWNER_PEER || s->owner_id != m->lock_id || s->flush) {
         return;
     }
-    if (!block_is_sane(s, m, &errors)) {
+    if (!is_sane(s, m, &errors)) {
         errors.lock_id = m->lock_id;
         farside_peer_send(s->peer, FARSIDE_WIRE_CONFIGURED, &errors,
                           sizeof(errors));
         return;
     }
     own(s)->active = *m;
-    bars_keep_valid(&own(s)->active);
+    switchtec_block_keep_valid(&own(s)->active);
     own_changed(s);
     s->flush = farside_windows_flush(s->windows, on_flushed, s);
 }
@@ -510,7 +385,7 @@ static void peer_configure(SwitchtecCtrl *s)
     if (farside_peer_is_here(s->peer)) {
         c->status = SWITCHTEC_STATUS_CONFIGURING;
         send_block(s, FARSIDE_WIRE_CONFIG, &c->staged, s->lock_id);
-    } else if (block_is_sane(s, &c->staged, &errors)) {
+    } else if (is_sane(s, &c->staged, &errors)) {
         c->active = c->staged;
         c->status = SWITCHTEC_STATUS_NORMAL;
         late_unlocked(c);
@@ -578,23 +453,6 @@ void switchtec_ctrl_on_configured(SwitchtecCtrl *s,
 
 /* Resets */
 
-/* Closes all windows that lead to the partition. */
-static void close_windows(struct farside_wire_ctrl *block, unsigned part)
-{
-    unsigned i;
-
-    for (i = 0; i < SWITCHTEC_BARS; i++) {
-        if (SWITCHTEC_XLATE_PART(block->bar[i].xlate) == part) {
-            block->bar[i].ctl &= ~SWITCHTEC_BAR_DIR_EN;
-        }
-    }
-    for (i = 0; i < SWITCHTEC_MAX_LUT; i++) {
-        if (SWITCHTEC_LUT_PART(block->lut[i]) == part) {
-            block->lut[i] = 0;
-        }
-    }
-}
-
 void switchtec_ctrl_reset(SwitchtecCtrl *s)
 {
     Block *other = peer(s);
@@ -614,7 +472,7 @@ void switchtec_ctrl_reset(SwitchtecCtrl *s)
         late_clear(other);
         other->status = SWITCHTEC_STATUS_NORMAL;
         other->bar_error = other->lut_error = other->req_id_error = 0;
-        close_windows(&other->active, s->config->partition);
+        switchtec_block_close(&other->active, s->config->partition);
     } else {
         block_reset(other);
     }
@@ -627,8 +485,8 @@ void switchtec_ctrl_peer_reset(SwitchtecCtrl *s)
         peer_release(s);
     }
     block_reset(peer(s));
-    close_windows(&own(s)->active, farside_config_peer(s->config));
-    close_windows(&own(s)->staged, farside_config_peer(s->config));
+    switchtec_block_close(&own(s)->active, farside_config_peer(s->config));
+    switchtec_block_close(&own(s)->staged, farside_config_peer(s->config));
     /* The peer no longer holds or awaits the lock of the own block. */
     s->peer_waits = false;
     if (s->owner == OWNER_PEER) {
@@ -641,12 +499,21 @@ void switchtec_ctrl_peer_reset(SwitchtecCtrl *s)
 
 /* Registers */
 
+/*
+ * A request that has crossed the bridge has the Requester ID of the bridge's
+ * function on the far side. For the own table, that function is the peer's
+ * device; for the peer's table, it is this device.
+ */
+static uint8_t proxy_id(SwitchtecCtrl *s, unsigned part)
+{
+    return part == s->config->partition ? farside_peer_requester_id(s->peer)
+                                        : pci_requester_id(s->pci);
+}
+
 uint32_t switchtec_ctrl_read(SwitchtecCtrl *s, unsigned part, unsigned offset)
 {
     Block *c;
     const struct farside_wire_ctrl *block;
-    unsigned i;
-    uint32_t proxy;
 
     if (part >= FARSIDE_NTB_PARTITIONS) {
         return 0;
@@ -656,49 +523,9 @@ uint32_t switchtec_ctrl_read(SwitchtecCtrl *s, unsigned part, unsigned offset)
                     c->status == SWITCHTEC_STATUS_CONFIGURING
                 ? &c->staged
                 : &c->active;
-    if (offset >= SWITCHTEC_CTRL_LUT) {
-        i = (offset - SWITCHTEC_CTRL_LUT) / 8;
-        return i < s->options->lut_entries
-                   ? block->lut[i] >> (offset & 4 ? 32 : 0)
-                   : 0;
-    }
-    if (offset >= SWITCHTEC_CTRL_REQ_ID) {
-        i = (offset - SWITCHTEC_CTRL_REQ_ID) / 4;
-        if (i >= FARSIDE_SWITCHTEC_REQ_IDS) {
-            return 0;
-        }
-        /*
-         * A request that has crossed the bridge has the requester ID of the
-         * bridge's function on the far side. For the own table, that function
-         * is the peer's device; for the peer's table, it is this device.
-         */
-        proxy = part == s->config->partition
-                    ? farside_peer_requester_id(s->peer)
-                    : pci_requester_id(s->pci);
-        return (block->req_id[i] & ~SWITCHTEC_REQ_ID_PROXY_MASK) |
-               ((proxy & 0xff) << SWITCHTEC_REQ_ID_PROXY_SHIFT);
-    }
-    if (offset >= SWITCHTEC_CTRL_BAR_EXT &&
-        offset < SWITCHTEC_CTRL_BAR_EXT +
-                     SWITCHTEC_BARS * SWITCHTEC_CTRL_BAR_EXT_STRIDE) {
-        i = offset - SWITCHTEC_CTRL_BAR_EXT;
-        return i % SWITCHTEC_CTRL_BAR_EXT_STRIDE
-                   ? 0
-                   : block->bar[i / SWITCHTEC_CTRL_BAR_EXT_STRIDE].ext_win_size;
-    }
-    if (offset >= SWITCHTEC_CTRL_BAR_ENTRY && offset < SWITCHTEC_CTRL_BAR_EXT) {
-        i = (offset - SWITCHTEC_CTRL_BAR_ENTRY) /
-            SWITCHTEC_CTRL_BAR_ENTRY_STRIDE;
-        switch (offset % SWITCHTEC_CTRL_BAR_ENTRY_STRIDE) {
-        case SWITCHTEC_CTRL_BAR_CTL:
-            return block->bar[i].ctl;
-        case SWITCHTEC_CTRL_BAR_WIN_SIZE:
-            return block->bar[i].win_size;
-        case SWITCHTEC_CTRL_BAR_XLATE_LOW:
-            return block->bar[i].xlate;
-        default:
-            return block->bar[i].xlate >> 32;
-        }
+    if (offset >= SWITCHTEC_CTRL_BAR_ENTRY) {
+        return switchtec_block_read(block, s->options, proxy_id(s, part),
+                                    offset);
     }
     switch (offset) {
     case SWITCHTEC_CTRL_STATUS:
@@ -745,63 +572,6 @@ static void operate(SwitchtecCtrl *s, unsigned part, uint32_t op)
     }
 }
 
-static void bar_write(struct farside_wire_bar *bar, unsigned field,
-                      uint32_t value, uint32_t mask)
-{
-    switch (field) {
-    case SWITCHTEC_CTRL_BAR_CTL:
-        mask &= ~SWITCHTEC_BAR_VALID;
-        bar->ctl = (bar->ctl & ~mask) | (value & mask);
-        break;
-    case SWITCHTEC_CTRL_BAR_WIN_SIZE:
-        bar->win_size = (bar->win_size & ~mask) | (value & mask);
-        break;
-    case SWITCHTEC_CTRL_BAR_XLATE_LOW:
-        bar->xlate = (bar->xlate & ~(uint64_t)mask) | (value & mask);
-        break;
-    default:
-        bar->xlate = (bar->xlate & ~((uint64_t)mask << 32)) |
-                     (uint64_t)(value & mask) << 32;
-    }
-}
-
-static void stage(SwitchtecCtrl *s, struct farside_wire_ctrl *block,
-                  unsigned offset, uint32_t value, uint32_t mask)
-{
-    uint64_t wide_mask, wide;
-    unsigned i;
-
-    if (offset >= SWITCHTEC_CTRL_LUT) {
-        i = (offset - SWITCHTEC_CTRL_LUT) / 8;
-        if (i < s->options->lut_entries) {
-            wide = (uint64_t)(value & mask) << (offset & 4 ? 32 : 0);
-            wide_mask = (uint64_t)mask << (offset & 4 ? 32 : 0);
-            block->lut[i] = (block->lut[i] & ~wide_mask) | wide;
-        }
-    } else if (offset >= SWITCHTEC_CTRL_REQ_ID) {
-        i = (offset - SWITCHTEC_CTRL_REQ_ID) / 4;
-        if (i < FARSIDE_SWITCHTEC_REQ_IDS) {
-            mask &= ~SWITCHTEC_REQ_ID_PROXY_MASK;
-            block->req_id[i] = (block->req_id[i] & ~mask) | (value & mask);
-        }
-    } else if (offset >= SWITCHTEC_CTRL_BAR_EXT &&
-               offset < SWITCHTEC_CTRL_BAR_EXT +
-                            SWITCHTEC_BARS * SWITCHTEC_CTRL_BAR_EXT_STRIDE) {
-        i = offset - SWITCHTEC_CTRL_BAR_EXT;
-        if (i % SWITCHTEC_CTRL_BAR_EXT_STRIDE == 0) {
-            i /= SWITCHTEC_CTRL_BAR_EXT_STRIDE;
-            block->bar[i].ext_win_size =
-                (block->bar[i].ext_win_size & ~mask) | (value & mask);
-        }
-    } else if (offset >= SWITCHTEC_CTRL_BAR_ENTRY &&
-               offset < SWITCHTEC_CTRL_BAR_EXT) {
-        i = (offset - SWITCHTEC_CTRL_BAR_ENTRY) /
-            SWITCHTEC_CTRL_BAR_ENTRY_STRIDE;
-        bar_write(&block->bar[i], offset % SWITCHTEC_CTRL_BAR_ENTRY_STRIDE,
-                  value, mask);
-    }
-}
-
 void switchtec_ctrl_write(SwitchtecCtrl *s, unsigned part, unsigned offset,
                           uint32_t value, uint32_t mask)
 {
@@ -816,7 +586,7 @@ void switchtec_ctrl_write(SwitchtecCtrl *s, unsigned part, unsigned offset,
     }
     c = &s->block[part];
     if (c->status == SWITCHTEC_STATUS_LOCKED) {
-        stage(s, &c->staged, offset, value, mask);
+        switchtec_block_write(&c->staged, s->options, offset, value, mask);
     } else if (!late_write(c, offset, value, mask)) {
         qemu_log_mask(LOG_GUEST_ERROR,
                       "%s: control block %u: write at 0x%x without its lock\n",
@@ -833,8 +603,8 @@ SwitchtecCtrl *switchtec_ctrl_new(const FarsideConfig *config,
     s->config = config;
     s->options = options;
     s->pci = pci;
-    s->peer = parts->peer;
-    s->requester = parts->requester;
+    s->peer = parts->far[0].peer;
+    s->requester = parts->far[0].requester;
     s->windows = parts->windows;
     switchtec_ctrl_reset(s);
     switchtec_ctrl_peer_reset(s);

@@ -675,8 +675,8 @@ SwitchtecRegs *switchtec_regs_new(const FarsideConfig *config,
     s->config = config;
     s->options = options;
     s->pci = pci;
-    s->peer = parts->peer;
-    s->requester = parts->requester;
+    s->peer = parts->far[0].peer;
+    s->requester = parts->far[0].requester;
     s->interrupts = parts->interrupts;
     s->ctrl = ctrl;
     return s;

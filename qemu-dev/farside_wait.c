@@ -25,38 +25,50 @@
  * part of the time that passes, 1 / REPAY, is taken off that sum. A peer that
  * is heard again has T / HEARD at once.
  */
-#define SLOW  16
-#define REPAY 4
-#define HEARD 8
+#define SLOW               16
+#define REPAY              4
+#define HEARD              8
 /*
  * Waits of one turn may take T / TURN before no further one begins, and half as
  * much in the next turn. A wait up to T / QUICK counts 1 / QUICK_SHARE: on a
  * busy host all answers of a good peer take a little longer, and its reads must
  * not fail.
  */
-#define TURN        2
-#define QUICK       64
-#define QUICK_SHARE 4
+#define TURN               2
+#define QUICK              64
+#define QUICK_SHARE        4
+/*
+ * Waits for all peers of all devices share a turn as well: none begins after
+ * 3 T / 4, and together they last 3 T / 2 at most. So one slow peer does not
+ * take the time of the others, and many do not stop the monitor.
+ */
+#define ALL_BEGIN(timeout) ((timeout) / 4 * 3)
+#define ALL_END(timeout)   ((timeout) / 2 * 3)
 /* The main loop is called after T / CALL. */
-#define CALL 8
+#define CALL               8
 
 /* Time for the main loop to take the big lock, and how often it is given */
 #define YIELD_US  50
 #define YIELD_MAX 100
+
+/* Waits of this turn of the main loop, and half of those before */
+typedef struct {
+    int64_t time;  /* ns */
+    unsigned turn; /* the turn's number */
+} Held;
 
 struct FarsideWait {
     const FarsideConfig *config;
     bool is_silent;
     int64_t slow;      /* ns: sum of slow waits, less what is taken off */
     int64_t slow_time; /* when that was last done */
-    /* ns: all waits of this turn of the main loop, and half of those before */
-    int64_t held;
-    unsigned turn; /* the turn's number */
+    Held held;
 };
 
 static unsigned depth;   /* waits that are under way */
 static unsigned devices; /* those of them that are waits of a device */
 static int64_t latest;   /* the end of the outermost wait */
+static Held held_all;    /* for all peers */
 static unsigned turn;    /* of the main loop */
 static bool is_called;   /* the main loop was called, and has not come yet */
 static bool is_at_top;   /* a bottom half of the main loop serves peers */
@@ -80,10 +92,18 @@ static int64_t timeout_of(const FarsideWait *s)
     return (int64_t)s->config->timeout_ms * SCALE_MS;
 }
 
+/* The time of waits, as it counts in this turn */
+static int64_t held_now(Held *held)
+{
+    held->time >>= MIN(turn - held->turn, 63u);
+    held->turn = turn;
+    return held->time;
+}
+
 /* How long a wait that begins now may last, in ns. */
 static int64_t patience(FarsideWait *s, int64_t now)
 {
-    int64_t timeout = timeout_of(s);
+    int64_t timeout = timeout_of(s), held, all;
 
     if (s->is_silent) {
         return 0;
@@ -93,12 +113,12 @@ static int64_t patience(FarsideWait *s, int64_t now)
     }
     s->slow = MAX(0, s->slow - (now - s->slow_time) / REPAY);
     s->slow_time = now;
-    s->held >>= MIN(turn - s->turn, 63u);
-    s->turn = turn;
-    if (s->held >= timeout / TURN) {
+    held = held_now(&s->held);
+    all = held_now(&held_all);
+    if (held >= timeout / TURN || all >= ALL_BEGIN(timeout)) {
         return 0;
     }
-    return timeout - MAX(s->held, s->slow);
+    return MIN(timeout - MAX(held, s->slow), ALL_END(timeout) - all);
 }
 
 bool farside_wait_begin(FarsideWait *s, FarsideWaiting *w, bool is_device)
@@ -135,7 +155,8 @@ bool farside_wait_serve(FarsideWaiting *w)
 void farside_wait_end(FarsideWait *s, FarsideWaiting *w, bool is_answered)
 {
     int64_t now = farside_time_now(), spent = now - w->begin;
-    bool is_quick = spent <= timeout_of(s) / QUICK;
+    int64_t counts =
+        spent <= timeout_of(s) / QUICK ? spent / QUICK_SHARE : spent;
 
     depth--;
     devices -= w->is_device;
@@ -153,9 +174,10 @@ void farside_wait_end(FarsideWait *s, FarsideWaiting *w, bool is_answered)
     }
     /* The time of a wait inside another one is a part of that one's. */
     if (depth == 0) {
-        s->held += is_quick ? spent / QUICK_SHARE : spent;
+        s->held.time += counts;
+        held_all.time += counts;
     }
-    if (s->held > timeout_of(s) / CALL && !is_called) {
+    if (held_all.time > timeout_of(s) / CALL && !is_called) {
         is_called = true;
         qemu_notify_event();
     }

@@ -7,12 +7,12 @@
 #include "qapi/error.h"
 #include "exec/cpu-common.h"
 #include "hw/core/cpu.h"
+#include "farside_access.h"
 #include "farside_alias.h"
 #include "farside_contain.h"
 #include "farside_fetch.h"
 #include "farside_flush.h"
 #include "farside_mirror.h"
-#include "farside_origin.h"
 #include "farside_peer_ram.h"
 #include "farside_qemu.h"
 #include "farside_time.h"
@@ -22,29 +22,11 @@
 #define TYPE_FARSIDE_NTB_WINDOW "farside-ntb-window"
 
 /* Addresses for the forwarding regions, above all that a CPU can address */
-#define FORWARD_BASE (1ull << 54)
-#define FORWARD_STEP (1ull << 40)
+#define FORWARD_BASE  (1ull << 54)
+#define FORWARD_STEP  (1ull << 40)
 #define FORWARD_SLOTS 512
 
 #define PAGE_MASK_4K 0xfffull
-
-/* The translation of all windows; replaced as a whole, read under RCU. */
-typedef struct {
-    struct rcu_head rcu;
-    bool link_up;
-    bool traced; /* a trace is on, so everything is forwarded */
-    bool translated; /* the peer's bus addresses go through its IOMMU */
-    unsigned ram_count;
-    struct {
-        uint64_t address;
-        uint64_t size;
-    } ram[FARSIDE_WIRE_FDS];
-    bool admits_all;
-    unsigned id_count;
-    const uint16_t *ids; /* Requester IDs; behind the windows */
-    unsigned first[FARSIDE_NTB_WINDOWS + 1]; /* each BAR's first of window[] */
-    FarsideWindow window[];
-} Map;
 
 typedef struct {
     FarsideWindows *windows;
@@ -53,79 +35,38 @@ typedef struct {
     MemoryRegion forward;    /* in system memory */
 } Window;
 
-struct FarsideWindows {
-    const FarsideConfig *config;
-    PCIDevice *pci;
+/* What is behind the windows to one peer */
+typedef struct {
+    FarsideWindows *windows;
     FarsideRecorder *recorder;
     FarsidePeer *peer;
     FarsideRequester *requester;
+    FarsideFetch *fetch;
+    FarsidePeerRam *ram;
+    FarsideMirror *mirror;
+    bool translates;      /* the peer's RAM lies behind its IOMMU */
+    bool behind;          /* a device's write may still be on its way */
+    uint32_t trace_flush; /* number of the flush after the last change */
+    bool write_through;   /* each forwarded write waits for the peer */
+} Far;
+
+struct FarsideWindows {
+    const FarsideConfig *config;
+    PCIDevice *pci;
+    Far far[FARSIDE_NTB_PEERS_MAX];
     bool has_closed;     /* since farside_windows_take_closed() */
     FarsideWindow *list; /* of the chip */
     unsigned count;
     uint16_t *ids; /* NULL: all may enter */
     unsigned id_count;
-    FarsideFetch *fetch;
     Window window[FARSIDE_NTB_WINDOWS];
-    Map *map; /* NULL: the chip has not given its list yet */
+    FarsideMap *map;  /* NULL: the chip has not given its list yet */
     uint64_t refused; /* atomic: requests with a wrong Requester ID */
     FarsideFlushes *flushes;
-    uint32_t trace_flush; /* number of the flush after the last change */
-    bool write_through;   /* each forwarded write waits for the peer */
-    bool behind;          /* a device's write may still be on its way */
-
-    FarsidePeerRam *ram;
     FarsideAliases *aliases;
-    bool peer_translates;
-    FarsideMirror *mirror;
 };
 
 /* Translation: may run without the big lock, under RCU */
-
-static bool map_resolve(const Map *map, unsigned window, uint64_t offset,
-                        uint64_t *ret_target, uint64_t *ret_size)
-{
-    unsigned low = map->first[window], high = map->first[window + 1], middle;
-    const FarsideWindow *w;
-
-    if (!map->link_up) {
-        return false;
-    }
-    /* Windows before low begin at @offset or before, those from high behind. */
-    while (low < high) {
-        middle = low + (high - low) / 2;
-        if (map->window[middle].offset <= offset) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == map->first[window]) {
-        return false;
-    }
-    w = &map->window[low - 1];
-    offset -= w->offset;
-    if (offset >= w->size) {
-        return false;
-    }
-    *ret_target = w->target + offset;
-    *ret_size = w->size - offset;
-    return true;
-}
-
-/* True if one RAM region of the peer holds [target, target + size). */
-static bool map_is_ram(const Map *map, uint64_t target, uint64_t size)
-{
-    unsigned i;
-
-    for (i = 0; i < map->ram_count; i++) {
-        if (target >= map->ram[i].address &&
-            target - map->ram[i].address < map->ram[i].size &&
-            size <= map->ram[i].size - (target - map->ram[i].address)) {
-            return true;
-        }
-    }
-    return false;
-}
 
 /*
  * Translates a page that lies behind the peer's IOMMU. Only a device's access
@@ -142,10 +83,10 @@ static bool map_is_ram(const Map *map, uint64_t target, uint64_t size)
  * 5.0 s2.4.1): the end of the command is dropped as well. An interrupt's write
  * has no translation, and is not waited for.
  */
-static void translate_mirrored(Window *w, const Map *map, uint64_t target,
+static void translate_mirrored(Far *far, const FarsideMap *map,
+                               const FarsideTarget *target,
                                IOMMUAccessFlags flag, IOMMUTLBEntry *entry)
 {
-    FarsideWindows *s = w->windows;
     bool is_locked = bql_locked(), is_known = true;
     IOMMUAccessFlags perm;
     uint64_t page;
@@ -153,22 +94,23 @@ static void translate_mirrored(Window *w, const Map *map, uint64_t target,
     if (flag == IOMMU_NONE) {
         return;
     }
-    perm = farside_mirror_find(s->mirror, target, &page);
+    perm = farside_mirror_find(far->mirror, target->address, &page);
     if ((perm & flag) != flag && is_locked) {
-        is_known = farside_requester_flush(s->requester, true);
-        perm = farside_mirror_find(s->mirror, target, &page);
+        is_known = farside_requester_flush(far->requester, true);
+        perm = farside_mirror_find(far->mirror, target->address, &page);
     }
-    if ((perm & flag) != flag || !map_is_ram(map, page, PAGE_MASK_4K + 1)) {
-        s->behind |= !is_known || (perm & flag & IOMMU_WO);
+    if ((perm & flag) != flag ||
+        !farside_map_is_ram(map, target->peer, page, PAGE_MASK_4K + 1)) {
+        far->behind |= !is_known || (perm & flag & IOMMU_WO);
         return;
     }
-    if (s->behind && is_locked) {
-        if (!farside_requester_flush(s->requester, true)) {
+    if (far->behind && is_locked) {
+        if (!farside_requester_flush(far->requester, true)) {
             return;
         }
-        s->behind = false;
+        far->behind = false;
     }
-    entry->target_as = farside_peer_ram_space(w->windows->ram);
+    entry->target_as = farside_peer_ram_space(far->ram);
     entry->translated_addr = page;
     entry->perm = perm;
 }
@@ -177,9 +119,10 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
                                       IOMMUAccessFlags flag, int iommu_idx)
 {
     Window *w = container_of(iommu, Window, iommu);
-    const Map *map = qatomic_rcu_read(&w->windows->map);
+    const FarsideMap *map = qatomic_rcu_read(&w->windows->map);
     hwaddr page = addr & ~PAGE_MASK_4K;
-    uint64_t target, size, mask, wider;
+    FarsideTarget target, start;
+    uint64_t mask, wider;
     IOMMUTLBEntry entry = {
         .target_as = &address_space_memory,
         .iova = page,
@@ -188,16 +131,19 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         .perm = IOMMU_RW,
     };
 
-    /* The end of a window that covers a part of its page is forwarded. */
-    if (map->traced || !map_resolve(map, w->index, page, &target, &size) ||
-        size <= PAGE_MASK_4K) {
+    /* What is no whole page, here or there, is forwarded. */
+    if (!farside_map_resolve(map, w->index, page, &target) ||
+        map->peer[target.peer].traced || target.size <= PAGE_MASK_4K ||
+        (target.address & PAGE_MASK_4K)) {
         return entry;
     }
-    if (map->translated) {
-        translate_mirrored(w, map, target, flag, &entry);
+    if (map->peer[target.peer].translated) {
+        translate_mirrored(&w->windows->far[target.peer], map, &target, flag,
+                           &entry);
         return entry;
     }
-    if (!map_is_ram(map, target, PAGE_MASK_4K + 1)) {
+    if (!farside_map_is_ram(map, target.peer, target.address,
+                            PAGE_MASK_4K + 1)) {
         return entry;
     }
     /*
@@ -208,20 +154,18 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
      */
     for (mask = PAGE_MASK_4K;
          flag != IOMMU_NONE && mask < MAKE_64BIT_MASK(0, 30); mask = wider) {
-        uint64_t start, start_target, start_size;
-
         wider = mask << 1 | 1;
-        start = page & ~wider;
-        if (((page ^ target) & wider) ||
-            !map_resolve(map, w->index, start, &start_target, &start_size) ||
-            start_target != (target & ~wider) || start_size <= wider ||
-            !map_is_ram(map, start_target, wider + 1)) {
+        if (((page ^ target.address) & wider) ||
+            !farside_map_resolve(map, w->index, page & ~wider, &start) ||
+            start.peer != target.peer ||
+            start.address != (target.address & ~wider) || start.size <= wider ||
+            !farside_map_is_ram(map, start.peer, start.address, wider + 1)) {
             break;
         }
     }
-    entry.target_as = farside_peer_ram_space(w->windows->ram);
+    entry.target_as = farside_peer_ram_space(w->windows->far[target.peer].ram);
     entry.iova = page & ~mask;
-    entry.translated_addr = target & ~mask;
+    entry.translated_addr = target.address & ~mask;
     entry.addr_mask = mask;
     return entry;
 }
@@ -262,16 +206,10 @@ bool farside_windows_admit(MemoryRegion *mr, uint16_t id)
 {
     unsigned window;
     FarsideWindows *s = windows_of(mr, &window);
-    const Map *map = qatomic_rcu_read(&s->map);
-    unsigned i;
+    const FarsideMap *map = qatomic_rcu_read(&s->map);
 
-    if (map->admits_all) {
+    if (farside_map_admits(map, id)) {
         return true;
-    }
-    for (i = 0; i < map->id_count; i++) {
-        if (map->ids[i] == id) {
-            return true;
-        }
     }
     qatomic_inc(&s->refused);
     qemu_log_mask(LOG_GUEST_ERROR,
@@ -296,10 +234,10 @@ uint64_t farside_windows_refused(FarsideWindows *s)
  * of data that are newer than a block. While a trace is on, it reaches nothing
  * directly.
  */
-static bool may_fetch(const Map *map, const FarsideNear *near)
+static bool may_fetch(const FarsideMapPeer *peer, const FarsideNear *near)
 {
     return !near->is_cpu &&
-           (farside_time() || map->traced || map->ram_count == 0);
+           (farside_time() || peer->traced || peer->ram_count == 0);
 }
 
 /*
@@ -313,7 +251,7 @@ static FarsideNear near_of(const Window *w, hwaddr offset, MemTxAttrs attrs)
     FarsideNear near = {
         .window = w->index,
         .offset = offset,
-        .requester_id = farside_origin_take(own),
+        .requester_id = farside_access_take(own),
         .is_device = farside_wait_is_device(attrs),
     };
 
@@ -332,19 +270,21 @@ static FarsideNear near_of(const Window *w, hwaddr offset, MemTxAttrs attrs)
 static bool window_read(Window *w, const FarsideNear *near, unsigned size,
                         uint64_t *ret_value)
 {
-    const Map *map = w->windows->map;
-    uint64_t target, left;
+    const FarsideMap *map = w->windows->map;
+    FarsideTarget target;
+    const Far *far;
 
     *ret_value = UINT64_MAX;
-    if (!map || !map_resolve(map, w->index, near->offset, &target, &left) ||
-        left < size) {
+    if (!map || !farside_map_resolve(map, w->index, near->offset, &target) ||
+        target.size < size) {
         return false;
     }
-    if (may_fetch(map, near)) {
-        return farside_fetch_read(w->windows->fetch, near, target, size, left,
-                                  ret_value);
+    far = &w->windows->far[target.peer];
+    if (may_fetch(&map->peer[target.peer], near)) {
+        return farside_fetch_read(far->fetch, near, target.address, size,
+                                  target.size, ret_value);
     }
-    return farside_requester_read(w->windows->requester, near, target, size,
+    return farside_requester_read(far->requester, near, target.address, size,
                                   ret_value);
 }
 
@@ -380,21 +320,23 @@ static MemTxResult forward_write(void *opaque, hwaddr offset, uint64_t value,
 {
     Window *w = opaque;
     FarsideNear near = near_of(w, offset, attrs);
-    uint64_t target, left;
-    const Map *map;
+    FarsideTarget target;
+    const FarsideMap *map;
+    const Far *far;
 
     if (near.is_cpu) {
         farside_wait_yield();
     }
     /* While the lock was released, the device may have been unplugged. */
     map = w->windows->map;
-    if (map && map_resolve(map, w->index, offset, &target, &left) &&
-        left >= size) {
-        farside_fetch_drop(w->windows->fetch);
-        farside_requester_write(w->windows->requester, &near, target, value,
+    if (map && farside_map_resolve(map, w->index, offset, &target) &&
+        target.size >= size) {
+        far = &w->windows->far[target.peer];
+        farside_fetch_drop(far->fetch);
+        farside_requester_write(far->requester, &near, target.address, value,
                                 size);
-        if (w->windows->write_through) {
-            farside_requester_flush(w->windows->requester, near.is_device);
+        if (far->write_through) {
+            farside_requester_flush(far->requester, near.is_device);
         }
     }
     return MEMTX_OK;
@@ -421,14 +363,15 @@ static FarsideFetching *dma_fetch(MemoryRegion *mr, hwaddr offset, void *data,
 {
     Window *w = container_of(mr, Window, forward);
     FarsideNear near = near_of(w, offset, MEMTXATTRS_UNSPECIFIED);
-    uint64_t target = 0, left;
+    FarsideTarget target;
 
-    if (!map_resolve(w->windows->map, w->index, offset, &target, &left) ||
-        left < size) {
+    if (!farside_map_resolve(w->windows->map, w->index, offset, &target) ||
+        target.size < size) {
         return NULL;
     }
-    return farside_requester_fetch_then(w->windows->requester, &near, target,
-                                        data, size, done, opaque);
+    return farside_requester_fetch_then(w->windows->far[target.peer].requester,
+                                        &near, target.address, data, size, done,
+                                        opaque);
 }
 
 static const FarsideTimeWindows time_windows = {
@@ -460,38 +403,11 @@ static bool forward_place(Window *w, Error **errp)
 
 /* The map */
 
-/* The windows and Requester IDs of the chip as a map, one piece of memory. */
-static Map *map_new(const FarsideWindows *s)
-{
-    size_t windows = s->count * sizeof(FarsideWindow);
-    size_t ids = s->id_count * sizeof(uint16_t);
-    Map *map = g_malloc0(sizeof(*map) + windows + ids);
-    unsigned i, bar;
-
-    if (windows) {
-        memcpy(map->window, s->list, windows);
-    }
-    if (ids) {
-        memcpy(&map->window[s->count], s->ids, ids);
-    }
-    map->ids = (const uint16_t *)&map->window[s->count];
-    map->id_count = s->id_count;
-    map->admits_all = !s->ids;
-    for (bar = 0, i = 0; bar < FARSIDE_NTB_WINDOWS; bar++) {
-        map->first[bar] = i;
-        while (i < s->count && s->list[i].window == bar) {
-            i++;
-        }
-    }
-    map->first[bar] = i;
-    return map;
-}
-
 /* The RAM is reached without a translation, so none may be needed. */
-static void update_aliases(FarsideWindows *s, const Map *map)
+static void update_aliases(FarsideWindows *s, const FarsideMap *map)
 {
-    bool may = s->config->window_ram == ON_OFF_AUTO_ON && map->link_up &&
-               !map->traced && !map->translated;
+    bool may = s->config->window_ram == ON_OFF_AUTO_ON;
+    const FarsideMapPeer *peer;
     const FarsideWindow *w;
     unsigned i, j;
 
@@ -499,16 +415,34 @@ static void update_aliases(FarsideWindows *s, const Map *map)
     for (i = 0; may && i < FARSIDE_NTB_WINDOWS; i++) {
         for (j = map->first[i]; j < map->first[i + 1]; j++) {
             w = &map->window[j];
-            farside_alias_add(s->aliases, i, w->offset, w->size, w->target);
+            peer = &map->peer[w->peer];
+            if (peer->link_up && !peer->traced && !peer->translated) {
+                farside_alias_add(s->aliases, i, w->offset, w->size, w->peer,
+                                  w->target);
+            }
         }
     }
     farside_alias_commit(s->aliases);
 }
 
+static void describe_peer(const Far *far, FarsideMapPeer *ret_peer)
+{
+    unsigned i;
+
+    ret_peer->link_up = farside_peer_link_is_up(far->peer);
+    ret_peer->traced = farside_recorder_is_on(far->recorder);
+    ret_peer->translated = far->translates;
+    ret_peer->ram_count = farside_peer_ram_count(far->ram);
+    for (i = 0; i < ret_peer->ram_count; i++) {
+        farside_peer_ram_range(far->ram, i, &ret_peer->ram[i].address,
+                               &ret_peer->ram[i].size);
+    }
+}
+
 void farside_windows_update(FarsideWindows *s)
 {
-    Map *map = map_new(s);
-    Map *old = s->map;
+    FarsideMap *map = farside_map_new(s->list, s->count, s->ids, s->id_count);
+    FarsideMap *old = s->map;
     IOMMUTLBEvent event = {
         .type = IOMMU_NOTIFIER_UNMAP,
         .entry = {.target_as = &address_space_memory, .perm = IOMMU_NONE},
@@ -516,13 +450,8 @@ void farside_windows_update(FarsideWindows *s)
     CPUState *cpu;
     unsigned i;
 
-    map->link_up = farside_peer_link_is_up(s->peer);
-    map->traced = farside_recorder_is_on(s->recorder);
-    map->translated = s->peer_translates;
-    map->ram_count = farside_peer_ram_count(s->ram);
-    for (i = 0; i < map->ram_count; i++) {
-        farside_peer_ram_range(s->ram, i, &map->ram[i].address,
-                               &map->ram[i].size);
+    for (i = 0; i < s->config->peer_count; i++) {
+        describe_peer(&s->far[i], &map->peer[i]);
     }
     qatomic_rcu_set(&s->map, map);
     if (old) {
@@ -540,7 +469,8 @@ void farside_windows_update(FarsideWindows *s)
      * translation and a notification can leave it marked as inactive.
      */
     if (tcg_enabled()) {
-        CPU_FOREACH(cpu) {
+        CPU_FOREACH(cpu)
+        {
             farside_qemu_flush_tlb(cpu);
         }
     }
@@ -551,9 +481,14 @@ void farside_windows_update(FarsideWindows *s)
 static bool is_in_use(void *opaque)
 {
     FarsideWindows *s = opaque;
+    unsigned i;
 
-    return farside_peer_ram_is_in_use(s->ram) ||
-           farside_alias_is_in_use(s->aliases);
+    for (i = 0; i < s->config->peer_count; i++) {
+        if (farside_peer_ram_is_in_use(s->far[i].ram)) {
+            return true;
+        }
+    }
+    return farside_alias_is_in_use(s->aliases);
 }
 
 uint32_t farside_windows_flush(FarsideWindows *s, FarsideFlushed *flushed,
@@ -566,42 +501,47 @@ uint32_t farside_windows_flush(FarsideWindows *s, FarsideFlushed *flushed,
 
 static void trace_flushed(void *opaque, uint32_t number)
 {
-    FarsideWindows *s = opaque;
+    Far *far = opaque;
 
-    if (number == s->trace_flush && !farside_recorder_is_on(s->recorder)) {
-        s->write_through = false;
+    if (number == far->trace_flush && !farside_recorder_is_on(far->recorder)) {
+        far->write_through = false;
     }
 }
 
-void farside_windows_end_trace(FarsideWindows *s)
+void farside_windows_end_trace(FarsideWindows *s, unsigned peer)
 {
-    s->write_through = true;
-    farside_requester_flush(s->requester, false);
+    s->far[peer].write_through = true;
+    farside_requester_flush(s->far[peer].requester, false);
 }
 
-void farside_windows_trace_changed(FarsideWindows *s)
+void farside_windows_trace_changed(FarsideWindows *s, unsigned peer)
 {
-    if (farside_recorder_is_on(s->recorder)) {
-        s->write_through = false;
+    Far *far = &s->far[peer];
+
+    if (farside_recorder_is_on(far->recorder)) {
+        far->write_through = false;
     }
     farside_windows_update(s);
-    s->trace_flush = farside_windows_flush(s, trace_flushed, s);
+    far->trace_flush = farside_windows_flush(s, trace_flushed, far);
 }
 
 /* The peer's RAM */
 
-void farside_windows_forget_ram(FarsideWindows *s)
+void farside_windows_forget_ram(FarsideWindows *s, unsigned peer)
 {
-    farside_peer_ram_hide(s->ram);
-    s->peer_translates = false;
+    Far *far = &s->far[peer];
+
+    farside_peer_ram_hide(far->ram);
+    far->translates = false;
     farside_windows_update(s);
-    farside_alias_cut(s->aliases);
-    farside_mirror_clear(s->mirror);
-    farside_fetch_forget(s->fetch);
-    farside_peer_ram_remove(s->ram);
+    farside_alias_cut(s->aliases, peer);
+    farside_mirror_clear(far->mirror);
+    farside_fetch_forget(far->fetch);
+    farside_peer_ram_remove(far->ram);
 }
 
-bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m)
+bool farside_windows_on_ram(FarsideWindows *s, unsigned peer,
+                            const FarsideLinkMessage *m)
 {
     const struct farside_wire_ram *ram = m->body;
     unsigned i;
@@ -609,37 +549,40 @@ bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m)
     if (!farside_peer_ram_is_sane(ram, m->file_count)) {
         return false;
     }
-    farside_windows_forget_ram(s);
-    farside_peer_ram_take(s->ram, ram, m->files);
+    farside_windows_forget_ram(s, peer);
+    farside_peer_ram_take(s->far[peer].ram, ram, m->files);
     for (i = 0; i < ram->count; i++) {
         m->files[i] = -1;
     }
-    s->peer_translates = ram->translated;
+    s->far[peer].translates = ram->translated;
     farside_windows_update(s);
     return true;
 }
 
-void farside_windows_peer_reset(FarsideWindows *s)
+void farside_windows_peer_reset(FarsideWindows *s, unsigned peer)
 {
-    farside_peer_ram_hide(s->ram);
+    farside_peer_ram_hide(s->far[peer].ram);
     farside_windows_update(s);
-    farside_alias_cut(s->aliases);
-    farside_peer_ram_renew(s->ram);
+    farside_alias_cut(s->aliases, peer);
+    farside_peer_ram_renew(s->far[peer].ram);
     farside_windows_update(s);
 }
 
-bool farside_windows_on_notices(FarsideWindows *s, const FarsideLinkMessage *m)
+bool farside_windows_on_notices(FarsideWindows *s, unsigned peer,
+                                const FarsideLinkMessage *m)
 {
     const struct farside_wire_notices *notices = m->body;
     struct farside_wire_noted noted = {.number = notices->number};
     bool unmaps;
 
-    if (!farside_mirror_apply_all(s->mirror, notices, m->size, &unmaps)) {
+    if (!farside_mirror_apply_all(s->far[peer].mirror, notices, m->size,
+                                  &unmaps)) {
         return false;
     }
     /* A device looks up each access, so a later one finds the change. */
     if (unmaps) {
-        farside_peer_send(s->peer, FARSIDE_WIRE_NOTED, &noted, sizeof(noted));
+        farside_peer_send(s->far[peer].peer, FARSIDE_WIRE_NOTED, &noted,
+                          sizeof(noted));
     }
     return true;
 }
@@ -651,35 +594,11 @@ MemoryRegion *farside_windows_get_bar(FarsideWindows *s, unsigned window)
     return farside_alias_get_bar(s->aliases, window);
 }
 
-/* True if some of the windows in force is not in @list. */
-static bool closes(const FarsideWindows *s, const FarsideWindow *list,
-                   unsigned count)
-{
-    const FarsideWindow *old, *new = list, *end = list + count;
-    unsigned i;
-
-    for (i = 0; i < s->count; i++) {
-        old = &s->list[i];
-        while (new < end &&
-               (new->window < old->window ||
-                (new->window == old->window &&
-                 new->offset + new->size <= old->offset))) {
-            new++;
-        }
-        if (new == end || new->window != old->window ||
-            new->offset > old->offset ||
-            new->target - new->offset != old->target - old->offset ||
-            new->offset + new->size < old->offset + old->size) {
-            return true;
-        }
-    }
-    return false;
-}
-
 void farside_windows_set(FarsideWindows *s, const FarsideWindow *list,
                          unsigned count, const uint16_t *ids, unsigned id_count)
 {
-    s->has_closed |= closes(s, list, count);
+    s->has_closed |=
+        farside_windows_have_closed(s->list, s->count, list, count);
     g_free(s->list);
     g_free(s->ids);
     s->list = g_memdup2(list, count * sizeof(*list));
@@ -701,28 +620,64 @@ bool farside_windows_take_closed(FarsideWindows *s)
     return has_closed;
 }
 
+/* Fills @m with windows to @peer from *@at on, which it moves. */
+static void take_part(const FarsideWindows *s, unsigned peer, unsigned *at,
+                      struct farside_wire_windows *m)
+{
+    const FarsideWindow *w;
+
+    m->count = 0;
+    m->more = 0;
+    for (; *at < s->count; (*at)++) {
+        w = &s->list[*at];
+        if (w->peer != peer) {
+            continue;
+        }
+        if (m->count == FARSIDE_WIRE_WINDOWS_PART) {
+            m->more = 1;
+            return;
+        }
+        m->window[m->count++] = (struct farside_wire_window) {
+            .address = w->target,
+            .size = w->size,
+        };
+    }
+}
+
 void farside_windows_tell(FarsideWindows *s)
 {
     g_autofree struct farside_wire_windows *m =
         g_malloc0(sizeof(*m) + FARSIDE_WIRE_WINDOWS_PART * sizeof(*m->window));
-    unsigned at = 0, i;
+    unsigned peer, at;
 
-    do {
-        m->count = MIN(s->count - at, FARSIDE_WIRE_WINDOWS_PART);
-        for (i = 0; i < m->count; i++, at++) {
-            m->window[i].address = s->list[at].target;
-            m->window[i].size = s->list[at].size;
-        }
-        m->more = at < s->count;
-        farside_peer_send(s->peer, FARSIDE_WIRE_WINDOWS, m,
-                          sizeof(*m) + m->count * sizeof(*m->window));
-    } while (m->more);
+    for (peer = 0; peer < s->config->peer_count; peer++) {
+        at = 0;
+        do {
+            take_part(s, peer, &at, m);
+            farside_peer_send(s->far[peer].peer, FARSIDE_WIRE_WINDOWS, m,
+                              sizeof(*m) + m->count * sizeof(*m->window));
+        } while (m->more);
+    }
 }
 
-FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
-                                    FarsideRecorder *recorder,
-                                    FarsidePeer *peer,
-                                    FarsideRequester *requester)
+void farside_windows_add_peer(FarsideWindows *s, unsigned peer,
+                              FarsideRecorder *recorder,
+                              FarsidePeer *connection,
+                              FarsideRequester *requester)
+{
+    Far *far = &s->far[peer];
+
+    far->windows = s;
+    far->recorder = recorder;
+    far->peer = connection;
+    far->requester = requester;
+    far->mirror = farside_mirror_new();
+    far->fetch = farside_fetch_new(requester);
+    far->ram = farside_peer_ram_new(OBJECT(s->pci));
+    farside_alias_add_peer(s->aliases, peer, far->ram);
+}
+
+FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci)
 {
     static const char *const names[] = {"farside-bar2", "farside-bar4"};
     FarsideWindows *s = g_new0(FarsideWindows, 1);
@@ -731,16 +686,10 @@ FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
 
     s->config = config;
     s->pci = pci;
-    s->recorder = recorder;
-    s->peer = peer;
-    s->requester = requester;
-    s->mirror = farside_mirror_new();
-    s->fetch = farside_fetch_new(requester);
     farside_turn_add_user();
-    s->ram = farside_peer_ram_new(OBJECT(pci));
-    s->aliases = farside_alias_new(OBJECT(pci), s, s->ram);
-    s->flushes = farside_flushes_new(OBJECT(pci), config->timeout_ms, is_in_use,
-                                     s);
+    s->aliases = farside_alias_new(OBJECT(pci), s);
+    s->flushes =
+        farside_flushes_new(OBJECT(pci), config->timeout_ms, is_in_use, s);
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         w = &s->window[i];
         w->windows = s;
@@ -761,7 +710,9 @@ bool farside_windows_start(FarsideWindows *s, Error **errp)
 {
     unsigned i;
 
-    farside_peer_ram_start(s->ram);
+    for (i = 0; i < s->config->peer_count; i++) {
+        farside_peer_ram_start(s->far[i].ram);
+    }
     if (farside_time()) {
         farside_time()->set_windows(&time_windows);
     }
@@ -778,8 +729,8 @@ void farside_windows_stop(FarsideWindows *s)
 {
     unsigned i;
 
-    if (s->map) {
-        farside_windows_forget_ram(s);
+    for (i = 0; s->map && i < s->config->peer_count; i++) {
+        farside_windows_forget_ram(s, i);
     }
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         if (memory_region_is_mapped(&s->window[i].forward)) {
@@ -791,17 +742,23 @@ void farside_windows_stop(FarsideWindows *s)
         g_free_rcu(s->map, rcu);
         s->map = NULL;
     }
-    farside_peer_ram_stop(s->ram);
+    for (i = 0; i < s->config->peer_count; i++) {
+        farside_peer_ram_stop(s->far[i].ram);
+    }
 }
 
 void farside_windows_free(FarsideWindows *s)
 {
+    unsigned i;
+
     if (s) {
-        farside_mirror_free(s->mirror);
-        farside_fetch_free(s->fetch);
+        for (i = 0; i < s->config->peer_count; i++) {
+            farside_mirror_free(s->far[i].mirror);
+            farside_fetch_free(s->far[i].fetch);
+            farside_peer_ram_free(s->far[i].ram);
+        }
         farside_alias_free(s->aliases);
         farside_flushes_free(s->flushes);
-        farside_peer_ram_free(s->ram);
         farside_turn_remove_user();
         g_free(s->list);
         g_free(s->ids);

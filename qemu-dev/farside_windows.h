@@ -4,8 +4,8 @@
  * the list of windows that the chip gives, and RAM above it where
  * farside_alias.h puts some:
  *
- *  - An access that leads to the peer's RAM goes into an address space of this
- *    device, in which the peer's memory files lie at the peer's bus addresses.
+ *  - An access that leads to a peer's RAM goes into an address space of this
+ *    device, in which that peer's memory files lie at its bus addresses.
  *    A CPU then accesses them like its own memory, and a remap costs a TLB
  *    flush.
  *  - Every other access goes to a forwarding region, and becomes a request to
@@ -25,26 +25,22 @@
 #define FARSIDE_WINDOWS_H
 
 #include "farside_flush.h"
+#include "farside_map.h"
 #include "farside_peer.h"
 #include "farside_requester.h"
 
 typedef struct FarsideWindows FarsideWindows;
 
-/* A part of a BAR that leads to the peer's bus */
-typedef struct FarsideWindow {
-    unsigned window; /* index of the BAR, FARSIDE_NTB_WINDOW_BAR() */
-    uint64_t offset; /* in the BAR, a multiple of 4 KiB */
-    uint64_t size;   /* bytes, not 0 */
-    uint64_t target; /* address on the peer's bus */
-} FarsideWindow;
-
 void farside_windows_register_types(void);
 
 /* The parameters are borrowed. */
-FarsideWindows *farside_windows_new(const FarsideConfig *config, PCIDevice *pci,
-                                    FarsideRecorder *recorder,
-                                    FarsidePeer *peer,
-                                    FarsideRequester *requester);
+FarsideWindows *farside_windows_new(const FarsideConfig *config,
+                                    PCIDevice *pci);
+/* To be called for each @peer, an index, before all that follows. */
+void farside_windows_add_peer(FarsideWindows *s, unsigned peer,
+                              FarsideRecorder *recorder,
+                              FarsidePeer *connection,
+                              FarsideRequester *requester);
 /*
  * Puts the windows into the machine. farside_windows_set() has to be called
  * before a guest uses them. Returns false, and sets @errp, if there is
@@ -89,11 +85,11 @@ void farside_windows_set(FarsideWindows *s, const FarsideWindow *list,
  * last call: some CPU may still use it.
  */
 bool farside_windows_take_closed(FarsideWindows *s);
-/* Tells the peer where the windows lead. */
+/* Tells each peer where the windows to it lead. */
 void farside_windows_tell(FarsideWindows *s);
 /*
- * Makes a new translation from the windows, the link's state, the peer's RAM
- * and the state of the trace.
+ * Makes a new translation from the windows, the states of the links and traces,
+ * and the RAM of the peers.
  */
 void farside_windows_update(FarsideWindows *s);
 
@@ -107,29 +103,31 @@ uint32_t farside_windows_flush(FarsideWindows *s, FarsideFlushed *flushed,
                                void *opaque);
 
 /* Called before a trace goes off: each forwarded write waits from now on. */
-void farside_windows_end_trace(FarsideWindows *s);
+void farside_windows_end_trace(FarsideWindows *s, unsigned peer);
 /* A trace has gone on or off. */
-void farside_windows_trace_changed(FarsideWindows *s);
+void farside_windows_trace_changed(FarsideWindows *s, unsigned peer);
 
 /*
  * Maps the RAM in @m, in place of all that was mapped before. Returns false if
  * the peer must not send @m.
  */
-bool farside_windows_on_ram(FarsideWindows *s, const FarsideLinkMessage *m);
+bool farside_windows_on_ram(FarsideWindows *s, unsigned peer,
+                            const FarsideLinkMessage *m);
 /*
  * The peer was reset: what devices still write to its RAM, in transfers that
  * have begun, does not reach it.
  */
-void farside_windows_peer_reset(FarsideWindows *s);
+void farside_windows_peer_reset(FarsideWindows *s, unsigned peer);
 /*
  * Learns what the peer's IOMMU has mapped and unmapped. Returns false if the
  * peer must not send @m.
  */
-bool farside_windows_on_notices(FarsideWindows *s, const FarsideLinkMessage *m);
+bool farside_windows_on_notices(FarsideWindows *s, unsigned peer,
+                                const FarsideLinkMessage *m);
 /*
  * Unmaps the peer's RAM. What devices still write to it does not reach the
  * peer.
  */
-void farside_windows_forget_ram(FarsideWindows *s);
+void farside_windows_forget_ram(FarsideWindows *s, unsigned peer);
 
 #endif /* FARSIDE_WINDOWS_H */

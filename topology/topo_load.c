@@ -84,6 +84,7 @@ static TopoLoaded *loaded_new(const char *file)
     pub->file = file;
     pub->hosts = g_ptr_array_new_with_free_func(host_free);
     pub->links = g_ptr_array_new_with_free_func(g_free);
+    pub->chips = g_ptr_array_new_with_free_func(topo_chip_free);
     pub->networks = g_ptr_array_new_with_free_func(g_free);
     pub->lends = g_ptr_array_new_with_free_func(g_free);
     pub->faults = g_ptr_array_new_with_free_func(g_free);
@@ -112,6 +113,7 @@ void topo_description_free(TopoDescription *description)
     }
     g_ptr_array_unref(description->hosts);
     g_ptr_array_unref(description->links);
+    g_ptr_array_unref(description->chips);
     g_ptr_array_unref(description->networks);
     g_ptr_array_unref(description->lends);
     g_ptr_array_unref(description->faults);
@@ -193,8 +195,8 @@ static TopoNode *read_cluster(TopoLoader *loader, const TopoNode *name)
 static void join_section(TopoLoader *loader, TopoNode *tree,
                          const TopoEntry *entry)
 {
-    static const char *const sections[] = {"parts", "hosts",    "links",
-                                           "lend",  "networks", NULL};
+    static const char *const sections[] = {
+        "parts", "hosts", "links", "chips", "lend", "networks", NULL};
     static const char *const own[] = {"name", "description", NULL};
     const TopoEntry *there = topo_node_entry(tree, entry->key);
 
@@ -205,7 +207,7 @@ static void join_section(TopoLoader *loader, TopoNode *tree,
     if (!g_strv_contains(sections, entry->key)) {
         topo_errors_add(loader->errors, entry->place,
                         "the file of a cluster cannot have the section '%s'; "
-                        "it can have hosts, lend, links, networks, parts",
+                        "it can have chips, hosts, lend, links, networks, parts",
                         entry->key);
     } else if (there) {
         topo_errors_add(loader->errors, there->place,
@@ -234,8 +236,8 @@ static bool join_cluster(TopoLoader *loader, TopoNode *tree)
     }
     if (cluster->kind != TOPO_NODE_MAP) {
         topo_errors_add(loader->errors, cluster->place,
-                        "the file of a cluster is a map with hosts, lend, "
-                        "links, networks, parts");
+                        "the file of a cluster is a map with chips, hosts, "
+                        "lend, links, networks, parts");
         return false;
     }
     for (i = 0; i < cluster->items->len; i++) {
@@ -400,6 +402,7 @@ static void read_sections(TopoLoader *loader, unsigned before)
     topo_load_hosts(loader, values);
     topo_load_attach(loader);
     topo_load_links(loader, values);
+    topo_load_chips(loader, values);
     topo_load_networks(loader, values);
     topo_load_lends(loader, values);
     note_sound(loader, TOPO_SOUND_HARDWARE, before);

@@ -66,6 +66,9 @@ void topo_load_hosts(TopoLoader *loader, const TopoValues *file);
 void topo_load_attach(TopoLoader *loader); /* `at:` of switches and devices */
 void topo_load_links(TopoLoader *loader, const TopoValues *file);
 void topo_load_lends(TopoLoader *loader, const TopoValues *file);
+void topo_load_chips(TopoLoader *loader, const TopoValues *file);
+/* Frees a TopoNtbChip. */
+void topo_chip_free(gpointer data);
 void topo_load_networks(TopoLoader *loader, const TopoValues *file);
 void topo_load_faults(TopoLoader *loader, const TopoValues *file);
 void topo_load_workload(TopoLoader *loader, const TopoValues *file);

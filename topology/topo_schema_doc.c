@@ -130,6 +130,7 @@ void topo_schema_write_markdown(GString *out)
         {&topo_section_inner, "vms of a host"},
         {&topo_section_vm_device, "vm of a device"},
         {&topo_section_link, "links"},
+        {&topo_section_chip, "chips"},
         {&topo_section_network, "networks"},
         {&topo_section_lend, "lend"},
         {&topo_section_fault, "faults"},

@@ -92,6 +92,7 @@ extern const TopoSection topo_section_vm;
 extern const TopoSection topo_section_inner;
 extern const TopoSection topo_section_vm_device;
 extern const TopoSection topo_section_link;
+extern const TopoSection topo_section_chip;
 extern const TopoSection topo_section_lend;
 extern const TopoSection topo_section_fault;
 extern const TopoSection topo_section_network;

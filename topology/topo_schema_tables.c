@@ -6,12 +6,13 @@ static const TopoKey scenario_keys[] = {
     NEEDS("name", NAME, "name of the scenario, and of its results"),
     MAY("description", TEXT, NULL, "a sentence for readers"),
     MAY("cluster", TEXT, NULL,
-        "path, from the file's directory, of a file with the sections hosts, "
-        "lend, links, networks and parts, for several experiments on one "
-        "cluster"),
+        "path, from the file's directory, of a file with the sections chips, "
+        "hosts, lend, links, networks and parts, for several experiments on "
+        "one cluster"),
     MAY("parts", PARTS, NULL, "profiles of this file: see Parts"),
     LIST("hosts", host, REQUIRED, "the hosts"),
     LIST("links", link, 0, "the cables between NTB adapters"),
+    LIST("chips", chip, 0, "the switches with an NTB for each of their hosts"),
     LIST("networks", network, 0, "the networks between ports of NICs"),
     LIST("lend", lend, 0, "the loans: a device and the host that borrows it"),
     LIST("faults", fault, 0, "what goes wrong, and when"),
@@ -194,6 +195,28 @@ static const TopoKey link_keys[] = {
          "simulation takes all numbers from the adapters' parts"),
 };
 SECTION(link, "link", "A member of `links`.");
+
+static const TopoKey chip_keys[] = {
+    NEEDS("name", NAME, "its name"),
+    WORD("chip", NULL,
+         "idt-89hpes12nt12g2|idt-89hpes16nt16g2|idt-89hpes24nt24g2|"
+         "idt-89hpes24nt6ag2|idt-89hpes32nt24ag2|idt-89hpes32nt24bg2|"
+         "idt-89hpes32nt8ag2|idt-89hpes32nt8bg2",
+         REQUIRED,
+         "what it is; emulated machines have its NTBs, and a simulation takes "
+         "all numbers from the adapters' part"),
+    NEEDS("ends", REFS,
+          "the NTB adapter of each host, `[host.ntb, host.ntb]`; the first is "
+          "that of partition 0. They are partitions of one chip, so they have "
+          "no cables"),
+    MAY("ports", REFS, NULL,
+        "the port of each end, in rising order; without it the first ports of "
+        "the chip that can be NTBs"),
+    WORD("lut", "12", "12|24|off", 0,
+         "entries of the look-up table of BAR 2, each with a 16th of the BAR, "
+         "or of 24 a 32nd; off: one window. BAR 4 is one window"),
+};
+SECTION(chip, "chip", "A member of `chips`.");
 
 static const TopoKey network_keys[] = {
     NEEDS("name", NAME, "its name, which `fabrics:` of a NIC may name"),

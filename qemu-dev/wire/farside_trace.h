@@ -61,6 +61,7 @@ enum {
 enum {
     FARSIDE_TRACE_CHIP_SWITCHTEC = 0,
     FARSIDE_TRACE_CHIP_AMD = 1,
+    FARSIDE_TRACE_CHIP_IDT = 8,
 };
 
 /*

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define FARSIDE_WIRE_MAGIC 0x57445346u /* "FSDW" */
-#define FARSIDE_WIRE_VERSION 5
+#define FARSIDE_WIRE_VERSION 6
 
 /* Bytes of the longest packet */
 #define FARSIDE_WIRE_MAX 8192
@@ -69,22 +69,28 @@ struct farside_wire_head {
 enum {
     FARSIDE_WIRE_CHIP_SWITCHTEC = 0,
     FARSIDE_WIRE_CHIP_AMD = 1,
+    FARSIDE_WIRE_CHIP_IDT = 8,
 };
 
 /*
  * HELLO: the first message in both directions. Both ends must have the same
- * chip, generation and sizes (of BARs, LUT and requester ID table), and
- * different partitions. A chip that lacks one of these sends 0.
+ * chip, number of hosts, generation and sizes (of BARs, LUT and requester ID
+ * table), and different partitions. A chip that lacks one of these sends 0.
+ *
+ * Each two hosts of a chip have a link of their own, so a chip of N hosts has
+ * N (N - 1) / 2.
  */
 struct farside_wire_hello {
-    uint8_t partition;
+    uint8_t partition; /* number of the sender at the chip, from 0 on */
     uint8_t generation;
     uint8_t link_up;      /* the sender's side is enabled */
     uint8_t chip;         /* FARSIDE_WIRE_CHIP_* */
     uint16_t requester_id; /* of the sender's device, on its bus */
     uint16_t lut_entries;
     uint16_t req_ids;
-    uint16_t reserved2[3];
+    uint8_t hosts; /* that the chip has, 2 to 8 */
+    uint8_t ports; /* bit n: port n of the chip's list has a host */
+    uint8_t reserved[4];
     uint64_t bar_size[FARSIDE_WIRE_BAR_WINDOWS];
 };
 

@@ -26,7 +26,9 @@
     FIELD(hello, requester_id, 4, 2)                                           \
     FIELD(hello, lut_entries, 6, 2)                                            \
     FIELD(hello, req_ids, 8, 2)                                                \
-    FIELD(hello, reserved2, 10, 6)                                             \
+    FIELD(hello, hosts, 10, 1)                                                 \
+    FIELD(hello, ports, 11, 1)                                                 \
+    FIELD(hello, reserved, 12, 4)                                              \
     FIELD(hello, bar_size[0], 16, 8)                                           \
     FIELD(hello, bar_size[1], 24, 8)                                           \
     FIELD(ram, count, 0, 4)                                                    \

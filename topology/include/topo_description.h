@@ -175,6 +175,8 @@ struct TopoDevice {
     TopoAttach at;
     char *chip;         /* name of the chip that the NTB adapter is a partition
                            of, unique in the description; NULL: none */
+    const struct TopoNtbChip *ntb_chip; /* of `chips:`; NULL: none */
+    unsigned partition;                 /* of ntb_chip */
     GPtrArray *links;   /* of TopoLink, by cable port; NULL: the port is free.
                            Empty unless the kind is ntb */
     GPtrArray *fabrics; /* of char *, by port of the card; NULL: none given.
@@ -189,6 +191,7 @@ struct TopoDevice {
 typedef enum TopoChip {
     TOPO_CHIP_SWITCHTEC,
     TOPO_CHIP_AMD,
+    TOPO_CHIP_IDT, /* only of a pair of a TopoNtbChip */
 } TopoChip;
 
 /* A cable between two NTB adapters. */
@@ -202,6 +205,17 @@ struct TopoLink {
     int64_t propagation_ps; /* for one direction */
     TopoChip chip;
 };
+
+/* A switch with an NTB for each of several hosts */
+typedef struct TopoNtbChip {
+    TopoPlace place;
+    char *name;
+    const char *model; /* such as "89hpes32nt24ag2" */
+    GPtrArray *ends;   /* of TopoDevice, by partition */
+    unsigned ports[8]; /* of the chip, by partition */
+    unsigned lut;      /* entries of the look-up table; 0: none */
+    GPtrArray *pairs;  /* of TopoLink: each two hosts, the lower first */
+} TopoNtbChip;
 
 typedef struct TopoLend {
     TopoPlace place;
@@ -428,7 +442,7 @@ typedef struct TopoNetwork {
  * before it. */
 typedef enum TopoSound {
     TOPO_SOUND_NONE,
-    TOPO_SOUND_HARDWARE, /* parts, hosts, links, networks, lend */
+    TOPO_SOUND_HARDWARE, /* parts, hosts, links, chips, networks, lend */
     TOPO_SOUND_WORKLOAD, /* faults, workload */
     TOPO_SOUND_PLAN,     /* variants, sweep */
     TOPO_SOUND_ALL,
@@ -443,6 +457,7 @@ struct TopoDescription {
                  */
     GPtrArray *hosts;       /* of TopoHost */
     GPtrArray *links;       /* of TopoLink */
+    GPtrArray *chips;       /* of TopoNtbChip */
     GPtrArray *networks;    /* of TopoNetwork */
     GPtrArray *lends;       /* of TopoLend */
     GPtrArray *faults;      /* of TopoFault */

@@ -108,6 +108,11 @@ tool_of() { # FROM TO
     echo "/sys/kernel/debug/ntb_tool/0000:00:$(slot "$1" "$2").0"
 }
 
+# The folder of a peer in that of ntb_tool
+peer_of() { # FROM TO
+    echo peer0
+}
+
 enable() { # FROM TO
     on "$1" "echo Y >$(tool_of "$1" "$2")/link"
 }
@@ -117,7 +122,7 @@ disable() { # FROM TO
 }
 
 link_is() { # FROM TO Y|N
-    [ "$(on "$1" "cat $(tool_of "$1" "$2")/peer0/link")" = "$3" ]
+    [ "$(on "$1" "cat $(tool_of "$1" "$2")/$(peer_of "$1" "$2")/link")" = "$3" ]
 }
 
 links_are() { # FROM TO Y|N: at both ends
@@ -159,7 +164,7 @@ window_count() { # FROM TO
 # address
 allocate() {
     local trans
-    trans=$(tool_of "$1" "$2")/peer0/mw_trans$3
+    trans=$(tool_of "$1" "$2")/$(peer_of "$1" "$2")/mw_trans$3
     on "$1" "echo $4 >$trans && cat $trans" |
         sed -n 's/^DMA Address[^0-9]*\(0x[0-9a-f]*\).*/\1/p' | grep .
 }
@@ -168,8 +173,8 @@ allocate() {
 # it from memory; TO writes other data, and FROM reads it through the window
 window() {
     local here there address size=$4 near far data=/tmp/data-$1-$2
-    near=$(tool_of "$1" "$2")/peer0
-    far=$(tool_of "$2" "$1")/peer0
+    near=$(tool_of "$1" "$2")/$(peer_of "$1" "$2")
+    far=$(tool_of "$2" "$1")/$(peer_of "$2" "$1")
     address=$(allocate "$2" "$1" "$3" "$size") || return 1
     here=$(on "$1" "echo $address:$size >$near/peer_mw_trans$3 &&
         head -c $((size)) /dev/urandom >$data && cat $data >$near/peer_mw$3
