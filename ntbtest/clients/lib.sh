@@ -82,6 +82,23 @@ load() {
     all "$unload" && all "modprobe $*"
 }
 
+# load_netdev: if ntb_transport refuses an NTB, the kernel's log has the reason
+load_netdev() {
+    load ntb_netdev || {
+        on "$from" "dmesg | grep 'ntb_transport.*:' | tail -n 5"
+        return 1
+    }
+}
+
+# appears HOST ADDRESS: the interface does, if ntb_transport has taken the NTB, and gets
+# an address
+appears() {
+    on "$1" "n=0; until ip address add $2/24 dev eth0 2>/dev/null; do
+            n=\$((n + 1)); [ \$n -lt 50 ] || { dmesg | grep -i ntb | tail -n 5; exit 1; }
+            usleep 100000; done
+        ip link set eth0 up"
+}
+
 device() { # HOST
     echo "${devices[$1]}"
 }
