@@ -369,6 +369,10 @@ int dlend_borrower_borrow(u32 fdid, u64 window, unsigned int flags,
 		return dlend_why_set(why, -ENOENT, "node %u was never connected",
 				     fdid >> 16);
 	err = await_dead(peer, why);
+	if (!err && dlend_peer_keeps_bars(peer))
+		err = dlend_why_set(why, -EOPNOTSUPP,
+				    "%s keeps all BARs of the adapter to node %u, and a loan needs room in one; ntb_hw_switchtec leaves it",
+				    dev_driver_string(dlend_peer_dev(peer)), fdid >> 16);
 	if (!err && dlend_going_down())
 		err = dlend_why_set(why, -EBUSY, "this node goes down");
 	if (!err && !dlend_peer_is_up(peer))

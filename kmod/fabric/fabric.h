@@ -82,6 +82,8 @@ struct dlend_backend {
 			 u64 size);
 	/* See dlend_peer_requester(). */
 	struct device *(*requester)(struct dlend_peer *peer, u32 bdf);
+	/* (nullable) See dlend_peer_keeps_bars(). */
+	bool (*keeps_bars)(struct dlend_peer *peer);
 	/* (nullable, all three) See dlend_admit(). */
 	int (*admit)(struct dlend_peer *peer, u16 id);
 	void (*expel)(struct dlend_peer *peer, u16 id);

@@ -414,6 +414,29 @@ static struct device *end_requester(struct dlend_peer *peer, u32 bdf)
 	return get_device(&ntb_end(peer)->ntb->pdev->dev);
 }
 
+/* For walk_iomem_res_desc(), which gives the part of @res that is in the BAR */
+static int covers(struct resource *res, void *bar)
+{
+	return resource_size(res) == resource_size(bar);
+}
+
+static bool end_keeps_bars(struct dlend_peer *peer)
+{
+	struct pci_dev *pdev = ntb_end(peer)->ntb->pdev;
+	unsigned int window;
+	u64 addr, size;
+
+	for (window = 0; !end_window_own(peer, window, &addr, &size); window++) {
+		struct resource *bar = find_bar(pdev, addr, size);
+
+		if (bar && walk_iomem_res_desc(IORES_DESC_NONE,
+					       IORESOURCE_MEM | IORESOURCE_BUSY,
+					       bar->start, bar->end, bar, covers) != 1)
+			return false;
+	}
+	return window > 0;
+}
+
 static int end_admit(struct dlend_peer *peer, u16 id)
 {
 	struct ntb_end *end = ntb_end(peer);
@@ -459,6 +482,7 @@ static const struct dlend_backend end_backend = {
 	.import = end_import,
 	.unimport = end_unimport,
 	.requester = end_requester,
+	.keeps_bars = end_keeps_bars,
 	.admit = end_admit,
 	.expel = end_expel,
 	.admitted_show = end_admitted_show,

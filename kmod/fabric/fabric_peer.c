@@ -140,6 +140,12 @@ bool dlend_peer_is_loopback(struct dlend_peer *peer)
 }
 EXPORT_SYMBOL_GPL(dlend_peer_is_loopback);
 
+bool dlend_peer_keeps_bars(struct dlend_peer *peer)
+{
+	return peer->backend->keeps_bars && peer->backend->keeps_bars(peer);
+}
+EXPORT_SYMBOL_GPL(dlend_peer_keeps_bars);
+
 struct device *dlend_peer_requester(struct dlend_peer *peer, u32 bdf)
 {
 	return peer->backend->requester(peer, bdf);

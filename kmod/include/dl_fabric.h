@@ -186,6 +186,19 @@ struct device *dlend_peer_dev(struct dlend_peer *peer);
 bool dlend_peer_is_loopback(struct dlend_peer *peer);
 
 /**
+ * dlend_peer_keeps_bars() - ask whether the adapter's driver keeps its BARs for itself
+ * @peer: the peer
+ *
+ * The BARs of a borrowed device lie in windows, which are parts of the adapter's BARs.
+ * No other driver can claim them there if that of the adapter has claimed the BARs
+ * whole, as all drivers of NTBs but ntb_hw_switchtec do.
+ *
+ * Context: Process context.
+ * Return: whether the BAR of each window is claimed whole.
+ */
+bool dlend_peer_keeps_bars(struct dlend_peer *peer);
+
+/**
  * dlend_peer_requester() - get the requester of a far function's writes
  * @peer: the peer
  * @bdf: segment << 16 | bus << 8 | devfn of the function on the far node

@@ -283,8 +283,145 @@ START_TEST(rows_have_files)
 }
 END_TEST
 
+/* ---- The kernel ---------------------------------------------------------- */
+
+static void tell(void *owner, const char *text)
+{
+    g_string_append_printf(owner, "%s\n", text);
+}
+
+static void forget(const char *dir)
+{
+    const char *const argv[] = {"rm", "-rf", dir, NULL};
+
+    g_spawn_sync(NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL,
+                 NULL, NULL, NULL, NULL);
+}
+
+static void put(const char *dir, const char *path, const char *text)
+{
+    g_autofree char *file = g_build_filename(dir, path, NULL);
+    g_autofree char *folder = g_path_get_dirname(file);
+
+    ck_assert_int_eq(g_mkdir_with_parents(folder, 0755), 0);
+    ck_assert(g_file_set_contents(file, text, -1, NULL));
+}
+
+/* Checks the keys of the kernel of @words, joined by a space, in which DIR
+ * stands for @dir, and that what is said has @said; or, if @keys is NULL, that
+ * the words are refused so. */
+static void assert_kernel(const NttKernelWords *words, const char *dir,
+                          const char *keys, const char *said)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    const ImgNotes notes = {.tell = tell, .owner = text};
+    g_autoptr(GError) error = NULL;
+    NttKernel kernel;
+    bool is_found = ntt_kernel_find(words, &notes, &kernel, &error);
+
+    ck_assert_msg(is_found == !!keys, "%s", error ? error->message : "found");
+    if (keys) {
+        g_autoptr(GString) got = g_string_new(NULL);
+
+        for (unsigned i = 0; i < kernel.keys->len; i++) {
+            g_string_append_printf(got, "%s%s", i ? " " : "",
+                                   (char *)kernel.keys->pdata[i]);
+        }
+        g_string_replace(got, dir, "DIR", 0);
+        ck_assert_str_eq(got->str, keys);
+        ck_assert_msg(!!strstr(text->str, said), "%s", text->str);
+    } else {
+        ck_assert_msg(!!strstr(error->message, said), "%s", error->message);
+    }
+    ntt_kernel_clear(&kernel);
+}
+
+START_TEST(kernels_of_trees)
+{
+    g_autofree char *dir = g_dir_make_tmp("ntt-XXXXXX", NULL);
+    NttKernelWords words = {.tree = dir};
+
+    assert_kernel(&words, dir, NULL, "has no drivers/ntb");
+    put(dir, "drivers/ntb/core.c", "");
+    assert_kernel(&words, dir, "source=DIR",
+                  "for the usual kernel; the rest of the tree is not used");
+    words.series = (char *)"6.12";
+    assert_kernel(&words, dir, "kernel=6.12 source=DIR",
+                  "for the installed kernel");
+    words.series = NULL;
+    put(dir, "include/config/kernel.release", "7.1.0\n");
+    put(dir, "arch/x86/boot/bzImage", "");
+    assert_kernel(&words, dir, "kernel=DIR/arch/x86/boot/bzImage modules=DIR",
+                  "its kernel and its modules are used");
+    words.debug = TRUE;
+    assert_kernel(&words, dir, NULL, "does not go with --debug");
+    words.series = (char *)"6.12";
+    assert_kernel(&words, dir, NULL, "leave all but one out");
+    forget(dir);
+}
+END_TEST
+
+/* A package is unpacked, and its modules get their list. */
+START_TEST(kernels_of_packages)
+{
+    g_autofree char *dir = g_dir_make_tmp("ntt-XXXXXX", NULL);
+    g_autofree char *deb = g_build_filename(dir, "linux-image.deb", NULL);
+    g_autofree char *root = g_build_filename(dir, "root", NULL);
+    char *packages[] = {deb, NULL};
+    const NttKernelWords words = {.packages = packages};
+    const char *const argv[] = {"dpkg-deb", "--build", root, deb, NULL};
+    g_autofree char *cache =
+        g_build_filename(g_get_user_cache_dir(), "farside", NULL);
+    g_autofree char *tool = g_find_program_in_path("dpkg-deb");
+    int status;
+
+    assert_kernel(&words, dir, NULL, "linux-image.deb does not exist");
+    if (!tool) {
+        forget(dir);
+        return;
+    }
+    put(root, "DEBIAN/control",
+        "Package: linux-image\nVersion: 1\nArchitecture: all\n"
+        "Maintainer: none <none@none>\nDescription: none\n");
+    put(root, "lib/modules/7.1.0-test/kernel/none", "");
+    ck_assert(g_spawn_sync(NULL, (char **)argv, NULL,
+                           G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL,
+                           NULL, NULL, NULL, NULL, &status, NULL));
+    ck_assert(g_spawn_check_wait_status(status, NULL));
+    assert_kernel(&words, dir, NULL, "no package has both");
+    put(root, "boot/vmlinuz-7.1.0-test", "kernel");
+    ck_assert(g_spawn_sync(NULL, (char **)argv, NULL,
+                           G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL,
+                           NULL, NULL, NULL, NULL, &status, NULL));
+    {
+        g_autoptr(GString) text = g_string_new(NULL);
+        const ImgNotes notes = {.tell = tell, .owner = text};
+        g_autoptr(GError) error = NULL;
+        NttKernel kernel;
+        g_autofree char *list = NULL;
+
+        ck_assert_msg(ntt_kernel_find(&words, &notes, &kernel, &error), "%s",
+                      error ? error->message : "");
+        ck_assert_uint_eq(kernel.keys->len, 2);
+        ck_assert(g_str_has_prefix(kernel.keys->pdata[0], "kernel="));
+        ck_assert(g_str_has_suffix(kernel.keys->pdata[0],
+                                   "/boot/vmlinuz-7.1.0-test"));
+        ck_assert(strstr(kernel.keys->pdata[0], cache));
+        list =
+            g_build_filename((char *)kernel.keys->pdata[1] + strlen("modules="),
+                             "lib/modules/7.1.0-test/modules.dep", NULL);
+        ck_assert(g_file_test(list, G_FILE_TEST_EXISTS));
+        ck_assert(strstr(text->str, "7.1.0-test of the package"));
+        ntt_kernel_clear(&kernel);
+    }
+    forget(dir);
+}
+END_TEST
+
 int main(void)
 {
+    g_autofree char *cache = g_dir_make_tmp("ntt-XXXXXX", NULL);
+    int status;
     Suite *suite = suite_create("ntt");
     TCase *tcase = tcase_create("ntt");
 
@@ -301,6 +438,12 @@ int main(void)
     tcase_add_test(tcase, series_can_be_compared);
     tcase_add_test(tcase, rows_belong_to_something);
     tcase_add_test(tcase, rows_have_files);
+    tcase_add_test(tcase, kernels_of_trees);
+    tcase_add_test(tcase, kernels_of_packages);
     suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+    /* The cache of the user who runs the tests is left alone. */
+    g_setenv("XDG_CACHE_HOME", cache, TRUE);
+    status = run_suite(suite);
+    forget(cache);
+    return status;
 }
