@@ -235,8 +235,8 @@ static char *link_properties(const CluPlan *plan, const CluPlanDevice *device,
 {
     g_autofree char *all =
         device->chip ? g_strconcat(device->chip->name, ".*", NULL) : NULL;
-    g_autofree char *path = clu_dir_link_path(
-        paths->dir, all ? all : device->link->link->name);
+    g_autofree char *path =
+        clu_dir_link_path(paths->dir, all ? all : device->link->link->name);
     GString *text = g_string_new(NULL);
 
     clu_property_append(text, "link", path);

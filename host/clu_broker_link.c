@@ -18,7 +18,7 @@
 #include "farside_wire.h"
 
 /* Connections at the same time. Two are of use; the others wait for a peer. */
-#define ENDS_MAX   8
+#define ENDS_MAX       8
 /* The time within which a device must send HELLO after it connects. */
 #define HELLO_MS       2000
 #define PARTITIONS_MAX 8

@@ -8,7 +8,8 @@
 /* Properties that only the cluster may set. */
 static const char *const reserved[] = {
     "driver",  "id",    "bus",    "link",   "listen",  "partition",
-    "enabled", "drive", "netdev", "memdev", "chardev", "subsys"};
+    "enabled", "drive", "netdev", "memdev", "chardev", "subsys",
+    "hosts",   "model", "ports",  "lut"};
 
 /* The index of the option @name of @vm (nullable); -1 if there is none. */
 static int find_option(const TopoVmDevice *vm, const char *name)

@@ -51,11 +51,11 @@ typedef struct CluPlanDevice {
                           borrowed */
     const TopoNtbChip *chip; /* of a CLU_BACKEND_NTB with a link to each other
                                 host of the chip, else NULL; borrowed */
-    unsigned end;      /* end of `link`, which is its partition: 0 or 1 */
-    int64_t bytes;     /* size of a disk */
-    const char *name;  /* file or network of the backend; borrowed */
-    unsigned region;   /* index into CluPlan.regions */
-    bool subsys;       /* an NVMe drive with a subsystem of its own */
+    unsigned end;            /* end of `link`, which is its partition: 0 or 1 */
+    int64_t bytes;           /* size of a disk */
+    const char *name;        /* file or network of the backend; borrowed */
+    unsigned region;         /* index into CluPlan.regions */
+    bool subsys;             /* an NVMe drive with a subsystem of its own */
 } CluPlanDevice;
 
 typedef struct CluPlanHost {

@@ -112,7 +112,8 @@ static void add_link(JsonBuilder *builder, const CluCluster *cluster,
         add_text(builder, "adapter", device->device->name);
         add_text(builder, "id", device->id);
         add_text(builder, "address", address);
-        add_number(builder, "partition", end);
+        add_number(builder, "partition",
+                   device->chip ? device->device->partition : end);
         add_text(builder, "state",
                  clu_cluster_end_is_up(cluster, link, end) ? "up" : "down");
         json_builder_end_object(builder);

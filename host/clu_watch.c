@@ -80,15 +80,15 @@ struct CluWatch {
     bool is_map_stale; /* a driver was loaded after `map` was started */
     GSource *restart;  /* timer that starts `log` again; NULL: none */
     const CluPace *pace;
-    bool is_due;        /* `log` starts again when the machines stand */
-    int64_t sequence;   /* number of the last record handled; -1: none */
-    GHashTable *up;     /* names such as "switchtec0" whose link is up */
-    GHashTable *names;  /* PCI address to name */
+    bool is_due;       /* `log` starts again when the machines stand */
+    int64_t sequence;  /* number of the last record handled; -1: none */
+    GHashTable *up;    /* names such as "switchtec0" whose link is up */
+    GHashTable *names; /* PCI address to name */
     GHashTable *asked; /* what asked drivers say: PCI address of an AMD whose
                           link is up, or PCI address/mask of an IDT's */
-    char *mark;         /* text that the script writes to the log */
-    bool is_ready;      /* the script has found all drivers and clients */
-    bool is_current;    /* the log has been read up to the mark */
+    char *mark;        /* text that the script writes to the log */
+    bool is_ready;     /* the script has found all drivers and clients */
+    bool is_current;   /* the log has been read up to the mark */
 };
 
 static void start_log(CluWatch *watch);
@@ -360,8 +360,7 @@ CluWatch *clu_watch_new(GMainContext *context, CluGuest *guest,
     watch->up = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     watch->names =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free);
-    watch->asked =
-        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    watch->asked = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     start_log(watch);
     return watch;
 }

@@ -51,8 +51,8 @@ typedef struct FarsideChipClass {
                   unsigned size);
 
     /*
-     * Registers from this offset of BAR 0 on are in configuration space, too, at
-     * the same address. 0: none are.
+     * Registers from this offset of BAR 0 on are in configuration space, too,
+     * at the same address. 0: none are.
      */
     unsigned config_registers;
     /*

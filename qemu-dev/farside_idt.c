@@ -153,7 +153,7 @@ static bool idt_serve_write(FarsideChip *chip, unsigned peer, uint64_t offset,
     }
 }
 
-/* What the windows led to is gone. */
+/* The windows lead to nothing any more. */
 static void idt_peer_reset(FarsideChip *chip, unsigned peer)
 {
     Idt *s = of(chip);

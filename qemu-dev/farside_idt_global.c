@@ -46,7 +46,7 @@ static uint32_t far_read(Idt *s, unsigned partition, unsigned offset,
     return idt_nt_at_reset(s, offset);
 }
 
-/* What is wired: ports and partitions, of which each host has one. */
+/* Wired: ports and partitions, of which each host has one. */
 static bool wired_read(Idt *s, uint32_t address, uint32_t *ret_value)
 {
     unsigned i, peer;

@@ -4,17 +4,55 @@
 #include "farside_idt_model.h"
 
 /* The ports that can be NTBs, as in Linux's ntb_hw_idt.c */
-#define EIGHT 8, {0, 2, 4, 6, 8, 12, 16, 20}
-
 static const IdtModel models[] = {
-    {"89HPES24NT6AG2", 0x8091, 6, {0, 2, 4, 6, 8, 12}},
-    {"89HPES32NT8AG2", 0x808f, EIGHT},
-    {"89HPES32NT8BG2", 0x8088, EIGHT},
-    {"89HPES12NT12G2", 0x8092, 3, {0, 8, 16}},
-    {"89HPES16NT16G2", 0x8090, 4, {0, 8, 12, 16}},
-    {"89HPES24NT24G2", 0x808e, EIGHT},
-    {"89HPES32NT24AG2", 0x808c, EIGHT},
-    {"89HPES32NT24BG2", 0x808a, EIGHT},
+    {
+        .name = "89HPES24NT6AG2",
+        .device_id = 0x8091,
+        .port_count = 6,
+        .port = {0, 2, 4, 6, 8, 12},
+    },
+    {
+        .name = "89HPES32NT8AG2",
+        .device_id = 0x808f,
+        .port_count = 8,
+        .port = {0, 2, 4, 6, 8, 12, 16, 20},
+    },
+    {
+        .name = "89HPES32NT8BG2",
+        .device_id = 0x8088,
+        .port_count = 8,
+        .port = {0, 2, 4, 6, 8, 12, 16, 20},
+    },
+    {
+        .name = "89HPES12NT12G2",
+        .device_id = 0x8092,
+        .port_count = 3,
+        .port = {0, 8, 16},
+    },
+    {
+        .name = "89HPES16NT16G2",
+        .device_id = 0x8090,
+        .port_count = 4,
+        .port = {0, 8, 12, 16},
+    },
+    {
+        .name = "89HPES24NT24G2",
+        .device_id = 0x808e,
+        .port_count = 8,
+        .port = {0, 2, 4, 6, 8, 12, 16, 20},
+    },
+    {
+        .name = "89HPES32NT24AG2",
+        .device_id = 0x808c,
+        .port_count = 8,
+        .port = {0, 2, 4, 6, 8, 12, 16, 20},
+    },
+    {
+        .name = "89HPES32NT24BG2",
+        .device_id = 0x808a,
+        .port_count = 8,
+        .port = {0, 2, 4, 6, 8, 12, 16, 20},
+    },
 };
 
 const IdtModel *idt_model_find(const char *name, Error **errp)
@@ -70,8 +108,11 @@ bool idt_model_ports(const IdtModel *model, const char *ports, unsigned hosts,
     }
     for (i = 0; words[i] && i < hosts; i++) {
         if (!g_ascii_string_to_unsigned(words[i], 10, 0, UINT8_MAX, &port,
-                                        NULL) ||
-            (place = place_of(model, port)) <= last) {
+                                        NULL)) {
+            break;
+        }
+        place = place_of(model, port);
+        if (place <= last) {
             break;
         }
         ret_port[i] = port;

@@ -39,8 +39,7 @@ struct IdtSwitch {
     IdtSignalled *signalled;
     void *opaque;
     Copy copy[SHARED];
-    uint32_t last;           /* number of a write without its host, the highest
-                                seen */
+    uint32_t last; /* highest number of a write seen, without its host */
     uint32_t status[EVENTS]; /* by port, port and partition */
     uint32_t events;         /* SESTS that is not masked, at the last look */
 };

@@ -18,7 +18,7 @@ typedef struct FarsideWindow {
     unsigned peer;   /* index of the peer */
 } FarsideWindow;
 
-/* What decides how accesses reach a peer */
+/* This decides how accesses reach a peer. */
 typedef struct FarsideMapPeer {
     bool link_up;
     bool traced;     /* a trace is on, so everything is forwarded */
@@ -48,7 +48,7 @@ typedef struct {
  */
 FarsideMap *farside_map_new(const FarsideWindow *list, unsigned count,
                             const uint16_t *ids, unsigned id_count);
-/* Where a place in a BAR leads */
+/* The place on a peer's bus to which one in a BAR leads */
 typedef struct FarsideTarget {
     unsigned peer;
     uint64_t address; /* on the peer's bus */

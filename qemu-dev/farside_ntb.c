@@ -167,7 +167,7 @@ static void farside_ntb_exit(PCIDevice *pci)
     pcie_cap_exit(pci);
 }
 
-/* What the device has for one peer, but for what needs the chip. */
+/* The parts for one peer, but for those that need the chip */
 static void farside_ntb_make_far(FarsideNtb *s, unsigned peer)
 {
     const FarsideConfig *config = &s->config;

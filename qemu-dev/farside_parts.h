@@ -18,7 +18,7 @@
 #include "farside_wait.h"
 #include "farside_windows.h"
 
-/* What a device has for each of its peers: a connection, and all behind it */
+/* The parts for one peer: a connection, and all behind it */
 typedef struct FarsideFar {
     FarsideRecorder *recorder;
     FarsidePeer *peer;

@@ -35,7 +35,7 @@ typedef struct {
     MemoryRegion forward;    /* in system memory */
 } Window;
 
-/* What is behind the windows to one peer */
+/* All that is behind the windows to one peer */
 typedef struct {
     FarsideWindows *windows;
     FarsideRecorder *recorder;
@@ -131,7 +131,7 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         .perm = IOMMU_RW,
     };
 
-    /* What is no whole page, here or there, is forwarded. */
+    /* A part of a page, here or there, is forwarded. */
     if (!farside_map_resolve(map, w->index, page, &target) ||
         map->peer[target.peer].traced || target.size <= PAGE_MASK_4K ||
         (target.address & PAGE_MASK_4K)) {

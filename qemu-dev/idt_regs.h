@@ -112,8 +112,8 @@
 #define IDT_TEMPERATURE     0x545454u /* 42 degrees, now, lowest and highest */
 
 /*
- * What the devices of the chip's hosts tell each other, behind all global
- * addresses (docs/reference/idt.md). The host that sends is the one meant.
+ * Words of the devices of one chip to each other, behind all global addresses
+ * (docs/reference/idt.md). The host that sends is the one meant.
  */
 #define IDT_FAR_ENTRY   0x40000 /* the receiver's entry of the mapping table */
 #define IDT_FAR_OPEN    0x40004 /* the sender takes requests: 1, or not: 0 */

@@ -65,7 +65,7 @@ static void check_device(const CluPlan *plan, const TopoFault *fault,
         topo_errors_add(errors, fault->target_place,
                         "%s is not emulated; name a device with `vm:`",
                         fault->device->path);
-    } else if (device->backend == CLU_BACKEND_NTB) {
+    } else if (device->link) {
         topo_errors_add(errors, fault->target_place,
                         "%s is an NTB, which a timed cluster does not take "
                         "away; name its cable %s, with action link-down",

@@ -14,7 +14,11 @@ typedef struct Model {
     unsigned ports[HOSTS_MAX];
 } Model;
 
-#define EIGHT 8, {0, 2, 4, 6, 8, 12, 16, 20}
+#define EIGHT                                                                  \
+    8,                                                                         \
+    {                                                                          \
+        0, 2, 4, 6, 8, 12, 16, 20                                              \
+    }
 
 static const Model models[] = {
     {"89hpes12nt12g2", 3, {0, 8, 16}},
@@ -77,7 +81,7 @@ static void load_ports(TopoLoader *loader, TopoNtbChip *chip,
         place = find_port(model, port);
         if (place <= last) {
             topo_errors_add(loader->errors, node->place,
-                            "'%s' is no port of a %s that can be an NTB, or "
+                            "'%s' is no port of an %s that can be an NTB, or "
                             "not in rising order; its ports are %s",
                             node->text, model->name, all);
             return;
@@ -103,6 +107,17 @@ static bool check_end(TopoLoader *loader, const TopoNtbChip *chip,
                         "them out",
                         device->path, device->chip);
         return false;
+    }
+    for (unsigned i = 0; i < device->links->len; i++) {
+        const TopoLink *link = device->links->pdata[i];
+
+        if (link) {
+            topo_errors_add(loader->errors, place,
+                            "%s has link %s; a partition of a chip has no "
+                            "cable, so leave one of them out",
+                            device->path, link->name);
+            return false;
+        }
     }
     for (unsigned i = 0; i < chip->ends->len; i++) {
         const TopoDevice *other = chip->ends->pdata[i];
@@ -136,7 +151,7 @@ static void load_ends(TopoLoader *loader, TopoNtbChip *chip, const Model *model,
     }
     if (items->len < 2 || items->len > model->port_count) {
         topo_errors_add(loader->errors, topo_values_get(values, "ends")->place,
-                        "a %s joins 2 to %u hosts, not %u; write [host.ntb, "
+                        "an %s joins 2 to %u hosts, not %u; write [host.ntb, "
                         "host.ntb]",
                         model->name, model->port_count, items->len);
         return;

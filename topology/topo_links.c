@@ -222,14 +222,37 @@ static void check_guest(TopoLoader *loader, const TopoLend *lend,
     }
 }
 
+/* The member of `chips` at which both hosts are; NULL: there is none. */
+static const TopoNtbChip *find_chip(TopoLoader *loader, const TopoHost *a,
+                                    const TopoHost *b)
+{
+    const GPtrArray *chips = loader->loaded->pub.chips;
+
+    for (unsigned i = 0; i < chips->len; i++) {
+        const TopoNtbChip *chip = chips->pdata[i];
+        unsigned found = 0;
+
+        for (unsigned j = 0; j < chip->ends->len; j++) {
+            const TopoDevice *end = chip->ends->pdata[j];
+
+            found += end->host == a || end->host == b;
+        }
+        if (found == 2) {
+            return chip;
+        }
+    }
+    return NULL;
+}
+
 /*
- * The driver of an AMD chip claims all BARs, so Device Lending finds none for
- * its windows.
+ * The drivers of the chips of AMD and IDT claim all BARs, so Device Lending
+ * finds none for its windows.
  */
 static void check_chip(TopoLoader *loader, const TopoLend *lend)
 {
     const GPtrArray *links = loader->loaded->pub.links;
     const TopoHost *from = lend->device->host, *to = lend->to;
+    const TopoNtbChip *chip = find_chip(loader, from, to);
     const TopoLink *refused = NULL;
 
     for (unsigned i = 0; i < links->len; i++) {
@@ -247,6 +270,13 @@ static void check_chip(TopoLoader *loader, const TopoLend *lend)
             return;
         }
         refused = link;
+    }
+    if (!refused && chip) {
+        topo_errors_add(loader->errors, lend->place,
+                        "%s cannot be lent through chip %s: its driver leaves "
+                        "Device Lending no BAR; join %s and %s by a link of "
+                        "chip switchtec",
+                        lend->device->path, chip->name, from->name, to->name);
     }
     if (refused) {
         topo_errors_add(loader->errors, lend->place,

@@ -205,10 +205,11 @@ static void join_section(TopoLoader *loader, TopoNode *tree,
                    scenario */
     }
     if (!g_strv_contains(sections, entry->key)) {
-        topo_errors_add(loader->errors, entry->place,
-                        "the file of a cluster cannot have the section '%s'; "
-                        "it can have chips, hosts, lend, links, networks, parts",
-                        entry->key);
+        topo_errors_add(
+            loader->errors, entry->place,
+            "the file of a cluster cannot have the section '%s'; "
+            "it can have chips, hosts, lend, links, networks, parts",
+            entry->key);
     } else if (there) {
         topo_errors_add(loader->errors, there->place,
                         "%s: the file of the cluster has this section, too; "

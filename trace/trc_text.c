@@ -159,6 +159,8 @@ static const char *chip_text(unsigned chip)
         return "";
     case FARSIDE_TRACE_CHIP_AMD:
         return ", chip amd";
+    case FARSIDE_TRACE_CHIP_IDT:
+        return ", chip idt";
     default:
         return ", unknown chip";
     }

@@ -13,20 +13,20 @@
 #include "idt_regs.h"
 #include "../suite.h"
 
-#define TYPE     "farside-idt"
-#define HOSTS    3
-#define MIB      (1ull << 20)
-#define IDENTITY 0x808c111du
-#define DEVFN    0x28
+#define TYPE         "farside-idt"
+#define HOSTS        3
+#define MIB          (1ull << 20)
+#define IDENTITY     0x808c111du
+#define DEVFN        0x28
 /* MSI writes here. */
-#define MESSAGES (32 * MIB)
-#define MESSAGE  0x1d7u
+#define MESSAGES     (32 * MIB)
+#define MESSAGE      0x1d7u
 /* Extended configuration space of the device, which q35's host bridge maps */
-#define PCIEXBAR 0x60
-#define ECAM     0xb0000000u
-#define EXTENDED (ECAM + (DEVFN << 12))
+#define PCIEXBAR     0x60
+#define ECAM         0xb0000000u
+#define EXTENDED     (ECAM + (DEVFN << 12))
 /* Where windows lead, by the host that has them */
-#define TARGET(host) (8 * MIB + (host) * 2 * MIB)
+#define TARGET(host) (8 * MIB + (host)*2 * MIB)
 #define BAR2_SIZE    (1 * MIB)
 #define ENTRY_SIZE   (BAR2_SIZE / 16)
 
@@ -145,8 +145,7 @@ static void teardown(void)
     }
     for (unsigned i = 0; i < HOSTS; i++) {
         for (unsigned j = i + 1; j < HOSTS; j++) {
-            g_autofree char *path =
-                g_strdup_printf("%s/l.%u-%u", folder, i, j);
+            g_autofree char *path = g_strdup_printf("%s/l.%u-%u", folder, i, j);
 
             g_unlink(path);
         }
@@ -508,7 +507,8 @@ START_TEST(a_dead_host_closes_its_own_windows)
     rig_write(host[2], window(0), 8, 0x3333);
     rig_wait_for(host[0], TARGET(2), 8, 0x3333);
     sw_wait(0, IDT_SELINKDNSTS, down);
-    ck_assert_uint_eq(sw_read(0, IDT_SWPORT + 2 * IDT_SW_STEP + 4), 0xc0 | 1 << 10);
+    ck_assert_uint_eq(sw_read(0, IDT_SWPORT + 2 * IDT_SW_STEP + 4),
+                      0xc0 | 1 << 10);
     /* How large its windows are is known, whoever is there. */
     ck_assert_uint_eq(sw_read(0, IDT_PORT(2) + IDT_BAR + 2 * IDT_BAR_STEP),
                       0x8000094c);
@@ -721,8 +721,7 @@ START_TEST(any_access_is_survived)
             g_string_append_printf(commands, "writel 0x%llx 0x%x\n",
                                    RIG_BAR0 + at, g_rand_int(random));
         }
-        rig_batch(host[0], commands->str,
-                  count);
+        rig_batch(host[0], commands->str, count);
         drain(peer[1], random);
         drain(peer[2], random);
     }

@@ -304,7 +304,7 @@ static const Bad bads[] = {
     {"its first message is no HELLO", sizeof(Hello),
      offsetof(struct farside_wire_head, type), 0xffff},
     {"its first message is no HELLO", sizeof(Hello), offsetof(Hello, body),
-     2 | 3 << 8},
+     8 | 3 << 8},
     {"its first message is no HELLO", sizeof(Hello), offsetof(Hello, body),
      0xffff},
 };

@@ -418,6 +418,42 @@ START_TEST(chip_of_a_link_is_that_of_both_devices)
 }
 END_TEST
 
+#define IDT(host)                                                              \
+    "  - {name: " host ", cpu: generic-host, vm: {memory: 256MiB}, devices: "  \
+    "[{name: n, part: idt-ntb, at: rp0, vm: {options: {bar2-size: 1M}}}]}\n"
+
+/* Each two hosts of a chip have a link, and each host one device for all. */
+START_TEST(chip_has_a_link_for_each_two_hosts)
+{
+    Case c = load("name: t\nhosts:\n" IDT("a") IDT("b") IDT(
+        "c") "chips:\n  - {name: sw, chip: idt-89hpes16nt16g2, lut: 24, "
+             "ends: [b.n, a.n, c.n], ports: [0, 12, 16]}\n");
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+    g_autofree char *b = argv_of(&c, 1, false, NULL);
+    static const char *const names[] = {"sw.0-1", "sw.0-2", "sw.1-2"};
+    static const unsigned hosts[][2] = {{1, 0}, {1, 2}, {0, 2}};
+
+    ck_assert_uint_eq(c.plan->links->len, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        const CluPlanLink *link = c.plan->links->pdata[i];
+
+        ck_assert_str_eq(link->link->name, names[i]);
+        for (unsigned end = 0; end < 2; end++) {
+            ck_assert_uint_eq(link->host[end]->index, hosts[i][end]);
+            ck_assert_ptr_eq(link->device[end],
+                             link->host[end]->devices->pdata[0]);
+        }
+    }
+    assert_has(a, "-device\nfarside-idt,id=n,addr=3,link=/run/x/sw.*.link,"
+                  "partition=1,hosts=3,lut=24,model=89hpes16nt16g2,"
+                  "ports=0,,12,,16,bar2-size=1M,bar4-size=256M");
+    assert_has(b, "-device\nfarside-idt,id=n,addr=3,link=/run/x/sw.*.link,"
+                  "partition=0,hosts=3,lut=24,model=89hpes16nt16g2,"
+                  "ports=0,,12,,16,bar2-size=1M,bar4-size=256M");
+    done(&c);
+}
+END_TEST
+
 START_TEST(devices_without_emulation_are_named)
 {
     Case c = load(TWO("{name: d, part: generic-device, at: rp1}, " NTB(""), "",
@@ -579,6 +615,7 @@ int main(void)
     tcase_add_test(tcase, networks_and_regions);
     tcase_add_test(tcase, kinds_of_iommus);
     tcase_add_test(tcase, chip_of_a_link_is_that_of_both_devices);
+    tcase_add_test(tcase, chip_has_a_link_for_each_two_hosts);
     tcase_add_test(tcase, devices_without_emulation_are_named);
     tcase_add_loop_test(tcase, errors_name_the_place, 0, G_N_ELEMENTS(bad));
     tcase_add_test(tcase, too_many_devices_are_refused);

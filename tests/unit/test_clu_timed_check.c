@@ -103,6 +103,12 @@ static const struct {
      "1MiB}}",
      "t.yaml:6:8: a.d is a drive, but its part 'generic-device' does not say "
      "how long it takes; choose one with `nvme:`, such as optane-900p\n"},
+    {"memory: 256MiB}\n  - {name: z, cpu: generic-host, devices: [{name: n, "
+     "part: idt-ntb, at: rp0}]}\nchips:\n  - {name: s, chip: "
+     "idt-89hpes32nt8ag2, ends: [z.n, a.d]} # {",
+     "{name: d, part: idt-ntb, at: rp1}",
+     "t.yaml:10:5: chip s: what crosses a chip of `chips` has no virtual time; "
+     "join its hosts by `links`\n"},
 };
 
 START_TEST(what_acts_in_real_time_is_refused)

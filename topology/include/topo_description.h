@@ -173,8 +173,8 @@ struct TopoDevice {
     TopoHost *host;
     const TopoPart *part; /* of kind ntb, gpu or endpoint */
     TopoAttach at;
-    char *chip;         /* name of the chip that the NTB adapter is a partition
-                           of, unique in the description; NULL: none */
+    char *chip; /* name of the chip that the NTB adapter is a partition
+                   of, unique in the description; NULL: none */
     const struct TopoNtbChip *ntb_chip; /* of `chips:`; NULL: none */
     unsigned partition;                 /* of ntb_chip */
     GPtrArray *links;   /* of TopoLink, by cable port; NULL: the port is free.
