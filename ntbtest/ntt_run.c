@@ -335,6 +335,10 @@ void ntt_run(NttBench *bench, const NttSubject *subject,
         if (g_atomic_int_get(&bench->is_stopped)) {
             break;
         }
+        if (client->has_both_ways &&
+            ntt_pair_is_way_back(subject->pairs, i % subject->pairs->len)) {
+            continue;
+        }
         if (!cluster.is_up && !cluster_up(&cluster, &why)) {
             judge_boot(&cluster, client, pair, why, results);
         } else {

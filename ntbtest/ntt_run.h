@@ -15,6 +15,10 @@ typedef struct NttPair {
 
 void ntt_pair_free(NttPair *pair);
 
+/* True if @pairs (of NttPair) has the way back of the one at @index before it.
+ */
+bool ntt_pair_is_way_back(const GPtrArray *pairs, unsigned index);
+
 /* A chip that is to be tried. */
 typedef struct NttSubject {
     const NttChip *chip;

@@ -15,6 +15,21 @@ void ntt_pair_free(NttPair *pair)
     }
 }
 
+bool ntt_pair_is_way_back(const GPtrArray *pairs, unsigned index)
+{
+    const NttPair *back = pairs->pdata[index];
+
+    for (unsigned i = 0; i < index; i++) {
+        const NttPair *pair = pairs->pdata[i];
+
+        if (strcmp(pair->from, back->to) == 0 &&
+            strcmp(pair->to, back->from) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void ntt_subject_free(NttSubject *subject)
 {
     if (subject) {

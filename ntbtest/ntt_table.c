@@ -21,17 +21,20 @@ const NttChip ntt_chips[] = {
 
 const NttClient ntt_clients[] = {
     {"ntb_test", "the kernel's tools/testing/selftests/ntb/ntb_test.sh", 400,
-     true},
+     true, true},
     {"tool", "ntb_tool: link, doorbells, scratchpads, messages, windows", 60,
+     false, false},
+    {"pingpong", "ntb_pingpong: all hosts of the chip at once", 60, false,
      false},
-    {"pingpong", "ntb_pingpong: all hosts of the chip at once", 60, false},
-    {"msi", "ntb_msi_test: interrupts through a window", 60, false},
-    {"perf", "ntb_perf: a rate, and whether the data arrive", 120, false},
-    {"netdev", "ntb_transport and ntb_netdev: pings, TCP", 100, false},
-    {"order", "modules loaded and unloaded in each order", 100, false},
-    {"reboot", "one host loses its power, returns, and reboots", 120, false},
-    {"flap", "the cable is pulled out while data cross it", 120, false},
-    {NULL, NULL, 0, false},
+    {"msi", "ntb_msi_test: interrupts through a window", 60, false, false},
+    {"perf", "ntb_perf: a rate, and whether the data arrive", 120, false,
+     false},
+    {"netdev", "ntb_transport and ntb_netdev: pings, TCP", 100, false, false},
+    {"order", "modules loaded and unloaded in each order", 100, false, false},
+    {"reboot", "one host loses its power, returns, and reboots", 120, false,
+     false},
+    {"flap", "the cable is pulled out while data cross it", 120, false, false},
+    {NULL, NULL, 0, false, false},
 };
 
 const NttExpected ntt_expected[] = {

@@ -26,6 +26,7 @@ typedef struct NttClient {
     unsigned seconds; /* the most that it takes on an idle machine */
     bool is_long;     /* it has a cluster of its own, so that others run beside
                          it */
+    bool has_both_ways; /* it goes from either host to the other one */
 } NttClient;
 
 typedef enum NttKind {

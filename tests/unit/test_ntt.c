@@ -265,13 +265,17 @@ START_TEST(rows_have_files)
     for (const NttChip *chip = ntt_chips; chip->name; chip++) {
         g_autoptr(GError) error = NULL;
         NttSubject *subject = ntt_subject_new(chip, &kernel, &error);
-        unsigned hosts;
+        unsigned hosts, backs = 0;
 
         ck_assert_msg(!!subject, "%s: %s", chip->name,
                       error ? error->message : "");
         hosts = subject->description->hosts->len;
         ck_assert_uint_ge(hosts, 2);
         ck_assert_uint_eq(subject->pairs->len, hosts * (hosts - 1));
+        for (unsigned i = 0; i < subject->pairs->len; i++) {
+            backs += ntt_pair_is_way_back(subject->pairs, i);
+        }
+        ck_assert_uint_eq(backs, hosts * (hosts - 1) / 2);
         ntt_subject_free(subject);
     }
     for (const NttClient *client = ntt_clients; client->name; client++) {
