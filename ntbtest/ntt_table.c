@@ -29,6 +29,8 @@ const NttChip ntt_chips[] = {
     {"intel-gen6",
      "scenarios/cluster/intel.yaml",
      {"links.cable0.chip=intel-gen6", INTEL_BARS}},
+    {"idt", "scenarios/cluster/idt.yaml", {NULL}},
+    {"idt-8", "scenarios/cluster/idt-8.yaml", {NULL}},
     {NULL, NULL, {NULL}},
 };
 
@@ -86,6 +88,25 @@ const NttExpected ntt_expected[] = {
      false,
      "ntb_msi needs interrupt vectors that the driver leaves free, and "
      "ntb_test.sh waits for them for ever"},
+    {NTT_CANNOT, "no-scratchpads", "idt*", "tool", "scratchpads", NULL,
+     "^unsupported", 0, 0, false, "the hardware has messages in their place"},
+    {NTT_CANNOT, "no-scratchpads", "idt*", "ntb_test", "spad*", NULL,
+     "^Unsupported", 0, 0, false, "the hardware has messages in their place"},
+    {NTT_CANNOT, "msi-needs-scratchpads", "idt*", "msi", "both probe", NULL,
+     "requires at least 7 spads", 0, 0, false,
+     "ntb_msi_test tells its interrupts by scratchpads"},
+    {NTT_CANNOT, "msi-needs-scratchpads", "idt*", "ntb_test", "MSI", NULL, NULL,
+     0, 0, false,
+     "ntb_msi_test tells its interrupts by scratchpads; the module loads all "
+     "the same, and ntb_test.sh ends for want of its files"},
+    {NTT_CANNOT, "no-inbound-windows", "idt*", "netdev", "both load it", NULL,
+     "Inbound MW based NTB API is required", 0, 0, false,
+     "ntb_transport sets translations at the target, and the hardware has them "
+     "at the initiator"},
+    {NTT_CANNOT, "no-inbound-windows", "idt*", "flap", "ntb_netdev begins",
+     NULL, "Inbound MW based NTB API is required", 0, 0, false,
+     "ntb_transport sets translations at the target, and the hardware has them "
+     "at the initiator"},
     /* ---- Defects of the kernel ------------------------------------------ */
     {NTT_DEFECT, "amd-link-enable", "amd", "tool", "b enables the link", "b",
      "Invalid argument", 0, 0, false,
@@ -96,6 +117,11 @@ const NttExpected ntt_expected[] = {
      0, true,
      "ntb_perf ignores a doorbell that comes before it has noticed the link, "
      "and the peer does not ring again"},
+    {NTT_DEFECT, "perf-window", "idt*", "perf", "data arrive at *", NULL,
+     "^(\\d+) pages of \\S+, \\1 of which got nothing", 0, 0, false,
+     "ntb_perf writes to the window with its own index and sets the one with "
+     "its peer's, so on hardware that translates at the initiator it measures "
+     "writes that lead nowhere"},
     {0},
 };
 
