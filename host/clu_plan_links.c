@@ -144,7 +144,7 @@ static char *chip_bar4(const TopoNtbChip *chip)
     return g_strdup_printf("%" G_GINT64_FORMAT "M", size >> 20);
 }
 
-/* What an option of any end says holds for all ends of the chip. */
+/* An option of any end holds for all ends of the chip. */
 static void append_chip_size(TopoErrors *errors, const TopoNtbChip *chip,
                              const char *name, const char *fallback,
                              GString *own)

@@ -38,7 +38,7 @@ static bool is_late(void *owner)
     return g_get_monotonic_time() > limit->end_us;
 }
 
-/* How much slower programs run than on an idle machine, by its load */
+/* The factor by which the load makes programs slower than on an idle machine */
 static unsigned slowness(const NttBench *bench)
 {
     double load;
@@ -244,7 +244,7 @@ static bool give(Cluster *cluster, GPtrArray *results)
     return has_fault;
 }
 
-/* Why the program of a client has ended with @status, to be freed. */
+/* Returns the reason for which a client ended with @status, to be freed. */
 static char *ending(const NttClient *client, int status)
 {
     if (status == 128 + 15) {

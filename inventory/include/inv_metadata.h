@@ -5,9 +5,9 @@
 #include "inv_select.h"
 
 /*
- * InfiniBand interfaces that were requested, as a site sets them up: GUIDs, LIDs
- * and addresses. A metadata service tells them to the host, whose operating
- * system is set up by them.
+ * InfiniBand interfaces that were requested, as a site sets them up: GUIDs,
+ * LIDs and addresses. A metadata service tells them to the host, whose
+ * operating system is set up by them.
  */
 typedef struct InvInterface {
     const TopoRequest *request;

@@ -259,7 +259,10 @@ void fab_port_pass_dllps(FabPort *port);
  * then, behind what is on it. */
 static inline void fab_port_add_dllp(FabPort *port, SimTime time)
 {
-    if (port->dllp_due_first <= sim_engine_now(port->send_event.engine)) {
+    SimTime now = sim_engine_now(port->send_event.engine);
+
+    /* On a wire that is busy no group has gone. */
+    if (port->dllp_due_first < now && port->busy_until < now) {
         fab_port_pass_dllps(port);
     }
     port->counters.dllps_sent++;
