@@ -61,11 +61,11 @@ static inline bool is_ordered(const FabRoot *root, const FabTlp *tlp)
                                tlp->payload_bytes);
 }
 
-static void memory_write(FabRoot *root, FabTlp *tlp)
+static inline void memory_write(FabRoot *root, FabTlp *tlp)
 {
     RootIngress *ingress = &root->ingress[tlp->ingress->index];
 
-    if (root->params.ordered_bytes && is_ordered(root, tlp)) {
+    if (G_UNLIKELY(root->params.ordered_bytes) && is_ordered(root, tlp)) {
         ingress->ordered_bytes += tlp->payload_bytes;
         fab_root_acks_add(&root->ordered,
                           sim_engine_now(root->component.engine) +

@@ -450,10 +450,11 @@ static void piece_expire(FabRoot *root, unsigned number)
 static void split_timeout_event(SimEvent *event)
 {
     FabRoot *root = SIM_CONTAINER_OF(event, FabRoot, split_timeout_event);
+    SimTime now = event->time; /* a new piece changes that of the event */
     SimTime next = SIM_TIME_NONE;
 
     for (unsigned i = 0; i < root->tag_count; i++) {
-        if (root->tags[i].read && root->tags[i].deadline <= event->time) {
+        if (root->tags[i].read && root->tags[i].deadline <= now) {
             piece_expire(root, i);
         }
         if (root->tags[i].read) {

@@ -8,7 +8,7 @@
 #include "fab_busy.h"
 #include "../suite.h"
 
-#define RUN (150 * SIM_US)
+#define RUN (160 * SIM_US)
 
 static uint64_t hash_of(uint64_t shuffle)
 {

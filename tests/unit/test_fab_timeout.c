@@ -220,6 +220,37 @@ START_TEST(tags_of_pieces_come_back)
 }
 END_TEST
 
+/* The root gives up each piece one time-out after it made it, also if it makes
+ * another one when the first is given up: the third waits for its tag. */
+START_TEST(pieces_are_given_up_in_their_time)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port(SPEED, WIDTH);
+    FabRootParams root = fixture_root();
+    const FabPortCounters *counters;
+    FixtureHost host;
+
+    root.read_split_bytes = 64;
+    root.forwarded_reads = 2;
+    fixture_host_init(&host, fixture, &root, &port);
+    fab_fabric_set_completion_timeout(fixture_fabric(fixture), TIMEOUT);
+    counters = of(fab_root_component(host.root), 1);
+    read_send(host.dev, fixture_bar(host.far, 0), 64, 0);
+    fixture_run_until(fixture, 10 * SIM_US);
+    read_send(host.dev, fixture_bar(host.far, 0), 64, 1);
+    read_send(host.dev, fixture_bar(host.far, 0), 64, 2);
+    fixture_run_until(fixture, TIMEOUT + 5 * SIM_US);
+    ck_assert_uint_eq(host.far->log->len, 3);
+    ck_assert_uint_eq(counters->completion_timeouts, 1);
+    fixture_run_until(fixture, TIMEOUT + 15 * SIM_US);
+    ck_assert_uint_eq(counters->completion_timeouts, 2);
+    fixture_run_until(fixture, 2 * TIMEOUT + SIM_US);
+    ck_assert_uint_eq(counters->completion_timeouts, 3);
+    fixture_run(fixture);
+    fixture_assert_drained(fixture);
+}
+END_TEST
+
 /* ---- Reads of a DMA engine ------------------------------------------------
  */
 
@@ -295,6 +326,7 @@ int main(void)
     tcase_add_test(tcase, an_ntb_gives_up_its_tag);
     tcase_add_loop_test(tcase, a_root_gives_up_a_piece, 0, 4);
     tcase_add_test(tcase, tags_of_pieces_come_back);
+    tcase_add_test(tcase, pieces_are_given_up_in_their_time);
     tcase_add_test(tcase, an_engine_gives_up_each_read_in_its_time);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
