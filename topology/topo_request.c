@@ -49,15 +49,10 @@ static bool check_hardware_keys(const TopoNode *node, TopoErrors *errors)
     return good;
 }
 
-/* Reads the slot, beside which no other attribute of the device may stand. */
-static void read_slot(TopoRequest *request, const TopoValues *values,
-                      TopoErrors *errors)
+/* Takes the slot from @text, and reports it if that is no address. */
+static void parse_slot(TopoRequest *request, const char *text,
+                       TopoErrors *errors)
 {
-    static const char *const others[] = {"device", "device_vendor", "vendor",
-                                         "fabric", "device_instance"};
-    const char *text = topo_values_text(values, "device_slot");
-
-    request->slot_place = topo_values_get(values, "device_slot")->place;
     request->has_slot = true;
     if (!topo_address_parse(text, &request->slot)) {
         topo_errors_add(errors, request->slot_place,
@@ -65,6 +60,17 @@ static void read_slot(TopoRequest *request, const TopoValues *values,
                         "0000:ca:00.0",
                         text);
     }
+}
+
+/* Reads the slot, beside which no other attribute of the device may stand. */
+static void read_slot(TopoRequest *request, const TopoValues *values,
+                      TopoErrors *errors)
+{
+    static const char *const others[] = {"device", "device_vendor", "vendor",
+                                         "fabric", "device_instance"};
+
+    request->slot_place = topo_values_get(values, "device_slot")->place;
+    parse_slot(request, topo_values_text(values, "device_slot"), errors);
     for (unsigned i = 0; i < G_N_ELEMENTS(others); i++) {
         if (topo_values_given(values, others[i])) {
             topo_errors_add(errors, topo_values_get(values, others[i])->place,
@@ -222,6 +228,7 @@ bool topo_request_words_check(const TopoRequestWords *words, GError **error)
 GPtrArray *topo_requests_of_words(const TopoRequestWords *words,
                                   TopoErrors *errors)
 {
+    unsigned before = topo_errors_count(errors);
     TopoRequest *request;
     GPtrArray *requests;
 
@@ -244,14 +251,12 @@ GPtrArray *topo_requests_of_words(const TopoRequestWords *words,
         .is_virtual = words->virtual_function >= 0,
         .virtual_function = (unsigned)MAX(words->virtual_function, 0),
         .virtual_place.file = "--virtual-function",
-        .has_slot = words->slot,
         .slot_place.file = "--slot",
     };
-    if (words->slot && !topo_address_parse(words->slot, &request->slot)) {
-        topo_errors_add(errors, request->slot_place,
-                        "'%s' is no PCI address; write one such as "
-                        "0000:ca:00.0",
-                        words->slot);
+    if (words->slot) {
+        parse_slot(request, words->slot, errors);
+    }
+    if (topo_errors_count(errors) > before) {
         g_clear_pointer(&requests, g_ptr_array_unref);
     }
     return requests;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tests of chips have in common: registers of a page, interrupts, and
- * requests for registers that the test makes as the far end.
+ * The tests of chips share this: registers of a page, interrupts, and requests
+ * for registers that the test makes as the far end.
  */
 #ifndef DEVICE_CHIP_H
 #define DEVICE_CHIP_H

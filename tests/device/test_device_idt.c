@@ -25,7 +25,7 @@
 #define PCIEXBAR     0x60
 #define ECAM         0xb0000000u
 #define EXTENDED     (ECAM + (DEVFN << 12))
-/* Where windows lead, by the host that has them */
+/* The target of each window, by the host that has it */
 #define TARGET(host) (8 * MIB + (host)*2 * MIB)
 #define BAR2_SIZE    (1 * MIB)
 #define ENTRY_SIZE   (BAR2_SIZE / 16)
@@ -741,7 +741,7 @@ START_TEST(any_access_is_survived)
         for (unsigned n = 0; n < 100; n++) {
             unsigned at = IDT_NT + (g_rand_int(random) & 0xfc);
 
-            /* What waits for a peer is tried elsewhere. */
+            /* Other tests try accesses that wait for a peer. */
             if (at >= IDT_OUTMSG && at < IDT_INMSG) {
                 continue;
             }

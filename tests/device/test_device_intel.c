@@ -480,7 +480,7 @@ static const struct {
     {FARSIDE_TWIN_LINK, 2, 4},
 };
 
-/* What the device tells of itself, with @link in the last register */
+/* The device tells this of itself, with @link in the last register. */
 static void expect_all(uint32_t link)
 {
     for (unsigned i = 0; i < G_N_ELEMENTS(told); i++) {

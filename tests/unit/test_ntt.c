@@ -232,7 +232,7 @@ START_TEST(series_can_be_compared)
 }
 END_TEST
 
-/* What is expected of a chip or a client that does not exist would excuse
+/* An expectation of a chip or a client that does not exist would excuse
  * nothing. */
 START_TEST(rows_belong_to_something)
 {
