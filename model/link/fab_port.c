@@ -13,7 +13,7 @@
  * It is also true in FLIT mode. */
 static inline bool is_behind(const FabPort *port, SimTime now)
 {
-    return port->dllp_due <= now || port->skp.next <= now;
+    return port->dllps.due <= now || port->skp.next <= now;
 }
 
 /* When a TLP that could start at @now has the wire behind them. */
@@ -163,7 +163,7 @@ static inline void update_send_at(FabPort *ingress, FabClass cls,
         return;
     }
     update_arrives(ingress, cls, credits,
-                   time + fab_port_dllp_time(ingress) + ingress->propagation);
+                   time + ingress->dllp_time + ingress->propagation);
 }
 
 /* Sends an UpdateFC with @credits, which become free at @time, now or later. */
@@ -221,8 +221,7 @@ static G_GNUC_NO_INLINE void update_send_due(FabPort *ingress, FabClass cls,
         fab_port_update_fc(ingress, cls, due);
         return;
     }
-    start =
-        MAX(start, now - fab_port_dllp_time(ingress) - ingress->propagation);
+    start = MAX(start, now - ingress->dllp_time - ingress->propagation);
     update_send_at(ingress, cls, freed_take(ingress, cls), start);
 }
 

@@ -76,6 +76,17 @@ typedef struct FabSkp {
     uint32_t time;     /* of one, on the wire */
 } FabSkp;
 
+/* The DLLPs that wait for the wire; see fab_dllp.c. */
+typedef struct FabDllps {
+    SimTime due;        /* none goes before; SIM_TIME_NONE: there are none. If
+                           `made` is set: when the last of them was made */
+    SimTime last;       /* when the last of `count` is made; SIM_TIME_NONE:
+                           there are none */
+    SimTime later_last; /* the same of `later` */
+    uint32_t made;      /* all of these exist */
+    uint32_t count, later; /* DLLPs of the two groups */
+} FabDllps;
+
 /* The used part of the ring of credits on their way back; offsets in bytes. */
 typedef struct FabReturns {
     uint32_t mask, head, tail;
@@ -110,6 +121,7 @@ struct FabPort {
     FabPort *last_egress; /* to which the last TLP in its buffer went on; only
                              for prefetching; NULL: none did */
     uint32_t byte_time;   /* of the whole link, in 1/FAB_PS_FRACTION ps */
+    uint16_t dllp_time;   /* of a DLLP on the wire; at most 32 ns */
     uint16_t mps_bytes;   /* Max_Payload_Size */
     uint16_t index;       /* in its owner */
     uint8_t infinite[FAB_CLASSES]; /* FAB_INFINITE_ bits of its credits */
@@ -125,33 +137,29 @@ struct FabPort {
 
     /* Send side. The wire is taken until busy_until. */
     _Alignas(FAB_CACHE_LINE) SimTime busy_until;
-    uint64_t active;  /* bit mask of the sources that hold a TLP */
-    uint64_t order;   /* egress_order of the next TLP to be queued */
-    SimTime dllp_due; /* no DLLP is due before; SIM_TIME_NONE: there is none */
-    uint32_t dllps, dllps_later; /* that wait for the wire; see fab_dllp.c */
-    FabSkp skp;
+    uint64_t active;     /* bit mask of the sources that hold a TLP */
+    uint64_t order;      /* egress_order of the next TLP to be queued */
+    FabDllps dllps;      /* that wait for the wire */
     uint32_t time_carry; /* rounding rest of the last TLP, as byte_time */
-    uint8_t round_robin; /* first source of the next arbitration */
-    bool waiting;        /* a TLP waits for credits */
-    bool starved;        /* a TLP lacked credits at the last arbitration */
 
     /* Credits received and not used. */
     _Alignas(FAB_CACHE_LINE) FabCreditSum credits[FAB_CLASSES];
     FabReturns returns;
-    uint32_t source_count;
-    FabFifo flight; /* on the wire to the peer */
+    uint8_t source_count; /* at most 64, the bits of `active` */
+    uint8_t round_robin;  /* first source of the next arbitration */
+    bool waiting;         /* a TLP waits for credits */
+    bool starved;         /* a TLP lacked credits at the last arbitration */
+    FabFifo flight;       /* on the wire to the peer */
 
     _Alignas(FAB_CACHE_LINE) SimEvent send_event;
-    SimTime dllp_due_first; /* when the last of `dllps` is made; SIM_TIME_NONE:
-                               there are none */
+    FabSkp skp;
+    _Alignas(FAB_CACHE_LINE) SimEvent arrive_event;
     SimTime wake; /* earliest time at which a TLP may leave, of the last
                      arbitration that found none to send */
-    _Alignas(FAB_CACHE_LINE) SimEvent arrive_event;
     /* Ring, in order of time. The entry behind the last one has a time of
      * SIM_TIME_NONE, and the one before the first has a time that is past, so
      * that no search has to look for an end. */
     FabCreditReturn *ring;
-    SimTime dllp_due_later; /* when the last of `dllps_later` is made */
 
     _Alignas(FAB_CACHE_LINE) FabPortCounters counters;
     FabTurns turns;
@@ -253,25 +261,41 @@ void fab_port_send_due(FabPort *port, SimTime now);
 /* Forgets those that wait. */
 void fab_port_forget_dllps(FabPort *port);
 
-/* Forgets the groups that have gone while the wire was idle. */
-void fab_port_pass_dllps(FabPort *port);
+/* All DLLPs of the first group have been made. */
+static inline void fab_dllps_end_group(FabDllps *dllps)
+{
+    dllps->made += dllps->count;
+    dllps->due = dllps->last;
+    dllps->count = dllps->later;
+    dllps->last = dllps->later ? dllps->later_last : SIM_TIME_NONE;
+    dllps->later = 0;
+    dllps->later_last = 0;
+}
+
 /* @port makes an Ack, Nak or UpdateFC at @time, now or later. It takes the wire
  * then, behind what is on it. */
 static inline void fab_port_add_dllp(FabPort *port, SimTime time)
 {
-    SimTime now = sim_engine_now(port->send_event.engine);
+    FabDllps *dllps = &port->dllps;
 
-    /* On a wire that is busy no group has gone. */
-    if (port->dllp_due_first < now && port->busy_until < now) {
-        fab_port_pass_dllps(port);
-    }
     port->counters.dllps_sent++;
-    if (time > port->dllp_due_first) {
-        port->dllps_later++;
-        port->dllp_due_later = MAX(port->dllp_due_later, time);
-    } else if (port->dllps++ == 0) {
-        port->dllp_due_first = time;
-        port->dllp_due = MIN(port->dllp_due, time);
+    if (dllps->last <= sim_engine_now(port->send_event.engine)) {
+        if (G_LIKELY(!dllps->later)) { /* fab_dllps_end_group(), and it is the
+                                          first of the next */
+            dllps->made += dllps->count;
+            dllps->due = dllps->last;
+            dllps->count = 1;
+            dllps->last = time;
+            return;
+        }
+        fab_dllps_end_group(dllps);
+    }
+    if (time > dllps->last) {
+        dllps->later++;
+        dllps->later_last = MAX(dllps->later_last, time);
+    } else if (dllps->count++ == 0) {
+        dllps->last = time;
+        dllps->due = MIN(dllps->due, time);
     }
 }
 
@@ -369,12 +393,6 @@ void fab_port_consume(FabTlp *tlp, SimTime time);
 static inline uint64_t fab_port_wire_time(const FabPort *port, uint32_t bytes)
 {
     return bytes * (uint64_t)port->byte_time;
-}
-
-/* Time of a DLLP on the wire; at most 32 ns. */
-static inline SimTime fab_port_dllp_time(const FabPort *port)
-{
-    return fab_port_wire_time(port, FAB_DLLP_BYTES) / FAB_PS_FRACTION;
 }
 
 /* Bytes of @tlp on the wire to or from @port. */

@@ -118,6 +118,8 @@ void fab_port_set_rate(FabPort *port, FabSpeed speed, uint32_t width,
     port->speed = speed;
     port->width = width;
     port->byte_time = lane_byte_time(speed) / width;
+    port->dllp_time =
+        fab_port_wire_time(port, FAB_DLLP_BYTES) / FAB_PS_FRACTION;
     port_set_skp(port, now);
     if (service->width) {
         service->beat_bytes =
