@@ -531,6 +531,10 @@ TopoDescription *topo_load_again_partly(const TopoDescription *description,
 void topo_description_free(TopoDescription *description);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoDescription, topo_description_free)
 
+/* All pairs of hosts that an NTB joins, as TopoLink: the links, then the pairs
+ * of each chip. To be unreferenced. */
+GPtrArray *topo_joins(const TopoDescription *description);
+
 /* True if packets can go to and from @device: its part has `nic:`. */
 bool topo_device_is_nic(const TopoDevice *device);
 /* Of a NIC: the number of its ports, and the name of the network of one; NULL
