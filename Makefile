@@ -266,7 +266,7 @@ test-hostile: build-asan
 # those of test-hostile.
 FUZZ_ACCESSES ?= 1000000
 fuzz-chips: build-asan
-	@for chip in amd epf idt intel; do \
+	@for chip in amd epf idt intel intel_gen1; do \
 	    FARSIDE_FUZZ=$(FUZZ_ACCESSES) CK_RUN_CASE=fuzz \
 	        tests/run build-asan device_$$chip --timeout-multiplier 100; \
 	    status=$$?; \

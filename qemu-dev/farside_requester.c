@@ -274,6 +274,23 @@ void farside_requester_post(FarsideRequester *s, uint64_t offset,
     send_register(s, offset, value, size, FARSIDE_WIRE_REGISTERS, is_device);
 }
 
+bool farside_requester_read_register(FarsideRequester *s,
+                                     const FarsideNear *near, uint64_t offset,
+                                     unsigned size, uint64_t *ret_value)
+{
+    return offset % size == 0 &&
+           farside_requester_ask(s, offset, size, near->is_device, ret_value);
+}
+
+void farside_requester_write_register(FarsideRequester *s,
+                                      const FarsideNear *near, uint64_t offset,
+                                      uint64_t value, unsigned size)
+{
+    if (offset % size == 0) {
+        farside_requester_post(s, offset, value, size, near->is_device);
+    }
+}
+
 static void put_end(Put *p)
 {
     FarsideRequester *s = p->requester;

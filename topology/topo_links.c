@@ -227,6 +227,7 @@ const char *topo_chip_name(TopoChip chip)
     static const char *const names[TOPO_N_CHIPS] = {
         "switchtec",
         "amd",
+        "intel-gen1",
         "intel-gen3",
         "intel-gen4",
         "intel-gen4-spr",

@@ -200,6 +200,13 @@ START_TEST(registers_are_those_of_the_page)
     }
     chip_check_gaps(rig, registers, INTEL_BAR_SIZE, INTEL_MSIX_TABLE,
                     INTEL_VECTORS, 3000);
+    /* What configuration space has of the NTB is read only. */
+    rig_config_write(rig, INTEL3_CFG_PPD, 0xffffffff);
+    ck_assert_uint_eq(rig_config_read(rig, INTEL3_CFG_PPD) & 0xff,
+                      is_gen3() ? 0x01 : 0);
+    rig_write(rig, ECAM + (CHIP_DEVFN << 12) + INTEL3_CFG_LINK_STATUS, 2,
+              0xffff);
+    ck_assert_uint_eq(link_status(rig), 0);
     rig_write(rig, AT(INTEL_SPAD), 4, 0x1234);
     rig_reset(rig);
     check_resets(rig, registers, false);

@@ -191,6 +191,7 @@ struct TopoDevice {
 typedef enum TopoChip {
     TOPO_CHIP_SWITCHTEC,
     TOPO_CHIP_AMD,
+    TOPO_CHIP_INTEL_GEN1,
     TOPO_CHIP_INTEL_GEN3,
     TOPO_CHIP_INTEL_GEN4,
     TOPO_CHIP_INTEL_GEN4_SPR,
