@@ -104,7 +104,7 @@ static uint64_t secondary_size(const Gen1 *s, unsigned i)
     return log2 >= GEN1_SIZE_MIN && log2 <= GEN1_SIZE_MAX ? 1ull << log2 : 0;
 }
 
-/* What this side has on the bus has changed. */
+/* This side has something else on the bus now. */
 static void secondary_changed(Gen1 *s, unsigned i)
 {
     uint64_t base = get(s, GEN1_SBARBASE + i * GEN1_STEP);
@@ -163,7 +163,7 @@ static void far_ranges(const Gen1 *s, BusRange ret_ranges[FARSIDE_TWIN_BASES])
     sort(ret_ranges, FARSIDE_TWIN_BASES);
 }
 
-/* What lies behind a primary BAR. Of ranges in one place the first one counts. */
+/* The windows of a primary BAR. Of ranges in one place the first one counts. */
 static unsigned lay_bar(const Gen1 *s, unsigned window, const BusRange *ranges,
                         FarsideWindow *list)
 {

@@ -50,7 +50,7 @@ void farside_twin_set_base(FarsideTwin *s, unsigned i, uint64_t base);
 uint64_t farside_twin_far_base(const FarsideTwin *s, unsigned i);
 void farside_twin_far_window(const FarsideTwin *s, unsigned i,
                              uint64_t *ret_target, uint64_t *ret_size);
-/* What @lay depends on has changed at this side. */
+/* Something has changed at this side on which @lay depends. */
 void farside_twin_lay_again(FarsideTwin *s);
 
 /* For the functions of the chip's class with these names */
