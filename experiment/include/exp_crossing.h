@@ -59,7 +59,8 @@ typedef struct ExpCrossingsOps {
 } ExpCrossingsOps;
 
 /* Builds the fabric of @description, which must outlive the result, and the
- * ways over its links and through its chips in both directions. Fails if a way cannot be mapped. */
+ * ways over its links and through its chips in both directions. Fails if a way
+ * cannot be mapped. */
 ExpCrossings *exp_crossings_new(const TopoDescription *description,
                                 const ExpCrossingsOps *ops, void *owner,
                                 GError **error);
