@@ -56,7 +56,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
         devices guest guest-6.12 guest-debug kmod \
         gate test test-ci test-platforms test-sim test-sweep test-device test-cluster test-lending \
         test-kdebug test-kvm test-chips \
-        test-drive test-ring test-hostile test-timed explore bench bench-vm regress \
+        test-drive test-ring test-hostile fuzz-chips test-timed explore bench bench-vm regress \
         regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
 
@@ -258,6 +258,18 @@ test-hostile: build-asan
 	        tests/run build-asan device_hostile --timeout-multiplier 4; \
 	    status=$$?; \
 	    echo "seed $$seed:"; \
+	    grep '^# ' build-asan/meson-logs/testlog.txt; \
+	    [ $$status -eq 0 ] || exit 1; \
+	done
+
+# Accesses of a hostile guest and of hostile peers to each chip; Switchtec has
+# those of test-hostile.
+FUZZ_ACCESSES ?= 1000000
+fuzz-chips: build-asan
+	@for chip in amd epf idt intel intel_gen1; do \
+	    FARSIDE_FUZZ=$(FUZZ_ACCESSES) CK_RUN_CASE=fuzz \
+	        tests/run build-asan device_$$chip --timeout-multiplier 100; \
+	    status=$$?; \
 	    grep '^# ' build-asan/meson-logs/testlog.txt; \
 	    [ $$status -eq 0 ] || exit 1; \
 	done

@@ -172,7 +172,7 @@ static bool is_under_way(const ExpCrossings *self)
  * not wait for it for ever. */
 static void arrive_lost(ExpCrossings *self)
 {
-    for (unsigned i = 0; i < 2 * self->description->links->len; i++) {
+    for (unsigned i = 0; i < 2 * self->links->len; i++) {
         Item *item = g_queue_peek_head(&self->directions[i].items);
 
         if (item) {
@@ -307,6 +307,22 @@ static bool make_memory(ExpCrossings *self, const TopoHost *host,
     return true;
 }
 
+/* The way out of @near by the cable at @port, or to partition @far of its
+ * chip. */
+static unsigned find_way(const FabNtb *near, const TopoLink *link,
+                         unsigned port, const FabComponent *far)
+{
+    if (!link->end[0]->ntb_chip) {
+        return port + 1;
+    }
+    for (unsigned way = fab_ntb_ways(near) - 1; way > 0; way--) {
+        if (fab_ntb_far_end(near, way) == far) {
+            return way;
+        }
+    }
+    g_assert_not_reached(); /* exp_build() has joined the ends of the chip */
+}
+
 static bool make_direction(ExpCrossings *self, const TopoLink *link,
                            unsigned end, Direction *direction, GError **error)
 {
@@ -316,7 +332,8 @@ static bool make_direction(ExpCrossings *self, const TopoLink *link,
     direction->to = link->end[1 - end]->host;
     direction->near =
         fab_component_as_ntb(exp_device(self->fabric, link->end[end]));
-    direction->cable = link->port[end] + 1;
+    direction->way = find_way(direction->near, link, link->port[end],
+                              exp_device(self->fabric, link->end[1 - end]));
     direction->reads = g_hash_table_new_full(NULL, NULL, NULL, item_gone);
     if (!crossing_find_way(self, direction,
                            exp_host(self->fabric, direction->from),
@@ -354,7 +371,8 @@ ExpCrossings *exp_crossings_new(const TopoDescription *description,
     self->description = &self->view;
     self->ops = ops;
     self->data = owner;
-    self->directions = g_new0(Direction, 2 * description->links->len + 1);
+    self->links = topo_joins(description);
+    self->directions = g_new0(Direction, 2 * self->links->len + 1);
     self->memory = g_new0(Place, hosts);
     self->pages = g_new0(GHashTable *, hosts);
     self->stalls = g_new0(Item *, hosts);
@@ -373,8 +391,8 @@ ExpCrossings *exp_crossings_new(const TopoDescription *description,
             return NULL;
         }
     }
-    for (unsigned i = 0; i < 2 * description->links->len; i++) {
-        if (!make_direction(self, description->links->pdata[i / 2], i % 2,
+    for (unsigned i = 0; i < 2 * self->links->len; i++) {
+        if (!make_direction(self, self->links->pdata[i / 2], i % 2,
                             &self->directions[i], error)) {
             return NULL;
         }
@@ -405,7 +423,7 @@ void exp_crossings_free(ExpCrossings *self)
     if (!self) {
         return;
     }
-    for (unsigned i = 0; i < 2 * self->description->links->len; i++) {
+    for (unsigned i = 0; i < 2 * self->links->len; i++) {
         Direction *direction = &self->directions[i];
 
         while (direction->items.head) {
@@ -431,6 +449,7 @@ void exp_crossings_free(ExpCrossings *self)
     exp_fabric_free(self->fabric);
     g_ptr_array_unref(self->view.faults);
     g_array_unref(self->ways);
+    g_ptr_array_unref(self->links);
     g_free(self->directions);
     g_free(self->memory);
     g_free(self->pages);

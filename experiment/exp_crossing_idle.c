@@ -96,12 +96,12 @@ bool exp_crossings_least(const TopoDescription *description, int64_t *ret_ns,
     if (!probe.crossings) {
         return false;
     }
-    for (unsigned i = 0; i < description->links->len; i++) {
+    for (unsigned i = 0; i < probe.crossings->links->len; i++) {
         crossing.link = i;
         ret_ns[i] = INT64_MAX;
         for (unsigned end = 0; end < 2; end++) {
             crossing.end = end;
-            probe_direction(&probe, description->links->pdata[i], &crossing,
+            probe_direction(&probe, probe.crossings->links->pdata[i], &crossing,
                             &ret_ns[i]);
         }
         ret_ns[i] = MAX(ret_ns[i], 1);

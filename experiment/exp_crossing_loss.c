@@ -74,8 +74,7 @@ static void end_reads(ExpCrossings *self, const char *link)
 {
     for (const GList *l = self->readers.head; l; l = l->next) {
         Item *item = l->data;
-        const TopoLink *its =
-            self->description->links->pdata[item->crossing.link];
+        const TopoLink *its = self->links->pdata[item->crossing.link];
 
         if (g_strcmp0(its->name, link) == 0) {
             fab_root_end_reads(item->reader, item->number);

@@ -33,7 +33,7 @@ typedef struct Way {
 typedef struct Direction {
     TopoHost *from, *to;
     FabNtb *near;      /* the adapter in @from by which the link begins, */
-    unsigned cable;    /* and the way out of it */
+    unsigned way;      /* and the way out of it */
     GQueue items;      /* of Item, under way, in the order in which they
                           entered */
     GHashTable *reads; /* of Item by tag: arrived, or not, but not answered */
@@ -78,6 +78,7 @@ struct ExpCrossings {
     void *data;
     ExpFabric *fabric;
     SimEngine *engine;
+    GPtrArray *links;      /* topo_joins() */
     Direction *directions; /* two for each link */
     Place *memory;         /* of each host */
     GHashTable **pages;    /* of each host: Place by number of page */

@@ -41,7 +41,7 @@ bool crossing_find_way(ExpCrossings *self, const Direction *direction,
             return true;
         }
     }
-    if (!fab_route_map_over(direction->near, direction->cable, source,
+    if (!fab_route_map_over(direction->near, direction->way, source,
                             place->component, place->addr, place->size_bytes,
                             &way.addr, error)) {
         return false;

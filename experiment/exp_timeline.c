@@ -48,16 +48,16 @@ static void on_hop(void *owner, const FabTraceRecord *record)
     }
 }
 
-/* Finds the end of the description's link that the trace calls HOST:LINK. */
+/* Finds the end among @links that the trace calls HOST:LINK. */
 static bool find_end(Timeline *self, const TopoDescription *description,
-                     unsigned index, GError **error)
+                     const GPtrArray *links, unsigned index, GError **error)
 {
     const char *name = trc_file_interface(self->file, index)->name;
     End *end = &self->ends[index];
 
     exp_end_init(&end->end, description, name);
-    for (unsigned i = 0; i < description->links->len; i++) {
-        const TopoLink *link = description->links->pdata[i];
+    for (unsigned i = 0; i < links->len; i++) {
+        const TopoLink *link = links->pdata[i];
 
         for (unsigned side = 0; side < 2; side++) {
             if (end->end.host && link->end[side]->host == end->end.host &&
@@ -195,17 +195,18 @@ bool exp_timeline_run(const TopoDescription *description, const TrcFile *file,
     static const ExpCrossingsOps crossing_ops = {
         .arrived = on_arrived, .accepted = on_accepted, .hop = on_hop};
     g_auto(Timeline) self = {.file = file, .ops = ops, .owner = owner};
+    g_autoptr(GPtrArray) links = topo_joins(description);
     unsigned count = trc_file_n_interfaces(file);
 
     self.ends = g_new0(End, count);
     self.packets = g_hash_table_new(NULL, NULL);
     for (; self.n_ends < count; self.n_ends++) {
-        if (!find_end(&self, description, self.n_ends, error)) {
+        if (!find_end(&self, description, links, self.n_ends, error)) {
             self.n_ends++;
             return false;
         }
     }
-    self.least = g_new0(int64_t, description->links->len + 1);
+    self.least = g_new0(int64_t, links->len + 1);
     if (!exp_crossings_least(description, self.least, error)) {
         return false;
     }

@@ -169,6 +169,7 @@ static void add_link(CluPlan *plan, const TopoLink *topo)
 CluPlan *clu_plan_new(const TopoDescription *description, TopoErrors *errors)
 {
     g_autoptr(CluPlan) plan = g_new0(CluPlan, 1);
+    g_autoptr(GPtrArray) joins = topo_joins(description);
     unsigned before = topo_errors_count(errors);
     unsigned i;
 
@@ -178,15 +179,8 @@ CluPlan *clu_plan_new(const TopoDescription *description, TopoErrors *errors)
     plan->networks = g_ptr_array_new();
     plan->regions = g_ptr_array_new_with_free_func(g_free);
     plan->absent = g_ptr_array_new();
-    for (i = 0; i < description->links->len; i++) {
-        add_link(plan, description->links->pdata[i]);
-    }
-    for (i = 0; i < description->chips->len; i++) {
-        const TopoNtbChip *chip = description->chips->pdata[i];
-
-        for (unsigned j = 0; j < chip->pairs->len; j++) {
-            add_link(plan, chip->pairs->pdata[j]);
-        }
+    for (i = 0; i < joins->len; i++) {
+        add_link(plan, joins->pdata[i]);
     }
     clu_plan_check_chips(description, errors);
     for (i = 0; i < description->hosts->len; i++) {

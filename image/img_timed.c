@@ -50,23 +50,14 @@ CluTimed *img_timed(const CluPlan *plan, const CluPaths *paths,
                     const ImgTimed *logs, const ImgNotes *notes,
                     TopoErrors *errors, GError **error)
 {
-    g_autofree int64_t *least =
-        g_new0(int64_t, plan->description->links->len + 1);
-    g_autofree int64_t *latencies = g_new0(int64_t, plan->links->len + 1);
+    g_autofree int64_t *least = g_new0(int64_t, plan->links->len + 1);
     g_autofree char *plugin = img_find_timed(error);
     g_autoptr(CluTimed) timed = NULL;
 
     if (!plugin || !exp_crossings_least(plan->description, least, error)) {
         return NULL;
     }
-    for (unsigned i = 0; i < plan->links->len; i++) {
-        const CluPlanLink *link = plan->links->pdata[i];
-        guint index = 0;
-
-        g_ptr_array_find(plan->description->links, link->link, &index);
-        latencies[i] = least[index];
-    }
-    timed = clu_timed_new(plan, paths[0].dir, plugin, latencies, errors, error);
+    timed = clu_timed_new(plan, paths[0].dir, plugin, least, errors, error);
     if (!timed || !prepare_logs(timed, plan, paths, plugin, logs, error)) {
         return NULL;
     }

@@ -17,6 +17,7 @@ void farside_devices_register(void)
     farside_switchtec_register_types();
     farside_amd_register_types();
     farside_intel_register_types();
+    farside_intel_gen1_register_types();
     farside_epf_register_types();
     farside_idt_register_types();
     farside_gpu_register_types();

@@ -128,7 +128,7 @@ static bool idt_serve_write(FarsideChip *chip, unsigned peer, uint64_t offset,
     unsigned partition = s->config->peer[peer].host;
 
     if (size == 8) {
-        return idt_switch_on_shared(s->sw, offset, value);
+        return idt_switch_on_shared(s->sw, peer, offset, value);
     }
     if (size != 4) {
         return false;

@@ -18,8 +18,12 @@ typedef enum {
     SHARED = GIDBELLMSK + IDT_DOORBELLS,
 } Shared;
 
-/* Number of the writer in the number of a write */
-#define HOST_BITS 3
+/*
+ * The number of a write: a count, and the writer in the lowest bits. It is one
+ * more than that of the write in whose place it comes.
+ */
+#define HOST_BITS   3
+#define NUMBER_STEP (1u << HOST_BITS)
 
 typedef enum {
     LINKUP,
@@ -39,7 +43,6 @@ struct IdtSwitch {
     IdtSignalled *signalled;
     void *opaque;
     Copy copy[SHARED];
-    uint32_t last; /* highest number of a write seen, without its host */
     uint32_t status[EVENTS]; /* by port, port and partition */
     uint32_t events;         /* SESTS that is not masked, at the last look */
 };
@@ -132,41 +135,65 @@ void idt_switch_signal(IdtSwitch *s, uint32_t partitions)
 
 /* Copies */
 
+static uint64_t wire_value(const Copy *c)
+{
+    return (uint64_t)c->number << 32 | c->value;
+}
+
 static void post_copy(IdtSwitch *s, unsigned peer, unsigned index)
 {
-    const Copy *c = &s->copy[index];
-
     farside_registers_post(s->parts->registers, peer,
                            IDT_FAR_SHARED + 8 * index,
-                           (uint64_t)c->number << 32 | c->value, 8);
+                           wire_value(&s->copy[index]), 8);
+}
+
+/*
+ * Numbers go round in a circle, and one is newer than those of the half circle
+ * behind it. So no number is the highest: whatever a peer has sent, a later
+ * write of any host counts. Of two opposite numbers the greater one is newer.
+ */
+static bool is_newer(uint32_t number, uint32_t than)
+{
+    uint32_t ahead = number - than;
+
+    return !than || (ahead && (ahead < 1u << 31 ||
+                               (ahead == 1u << 31 && number > than)));
 }
 
 static void write_shared(IdtSwitch *s, unsigned index, uint32_t value)
 {
+    Copy *c = &s->copy[index];
     unsigned peer;
 
-    s->last++;
-    s->copy[index].value = value;
-    s->copy[index].number = s->last << HOST_BITS | s->config->partition;
+    /* 0 is that of no write. */
+    c->number = MAX((c->number & -NUMBER_STEP) + NUMBER_STEP, NUMBER_STEP) |
+                s->config->partition;
+    c->value = value;
     look(s, false);
     for (peer = 0; peer < s->config->peer_count; peer++) {
         post_copy(s, peer, index);
     }
 }
 
-bool idt_switch_on_shared(IdtSwitch *s, uint64_t offset, uint64_t value)
+bool idt_switch_on_shared(IdtSwitch *s, unsigned peer, uint64_t offset,
+                          uint64_t value)
 {
     unsigned index = (offset - IDT_FAR_SHARED) / 8;
     uint32_t number = value >> 32;
+    Copy *c;
 
-    if (offset < IDT_FAR_SHARED || index >= SHARED) {
+    if (offset < IDT_FAR_SHARED || index >= SHARED || !number) {
         return false;
     }
-    s->last = MAX(s->last, number >> HOST_BITS);
-    if (number > s->copy[index].number) {
-        s->copy[index].value = value;
-        s->copy[index].number = number;
+    c = &s->copy[index];
+    if (is_newer(number, c->number)) {
+        c->value = value;
+        c->number = number;
         look(s, false);
+    } else if (number != c->number) {
+        /* The peer has not heard of the newer write: its next one counts. */
+        farside_registers_tell(s->parts->registers, peer,
+                               IDT_FAR_SHARED + 8 * index, wire_value(c), 8);
     }
     return true;
 }

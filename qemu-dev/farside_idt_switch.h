@@ -6,8 +6,9 @@
  *
  * Each host has a copy of the masks. A write takes effect in the copy of the
  * host that makes it, and goes to all others with a number. A copy keeps the
- * write with the highest number, so all copies end with the same value, and a
- * host that comes later gets it from any other.
+ * newer of two writes, and tells it to a peer that has sent the older one. So
+ * all copies end with the same value, and a host that comes later gets it from
+ * any other.
  *
  * The status of events: each host notes the events that it sees, and clears
  * what any host clears.
@@ -33,7 +34,8 @@ bool idt_switch_read(IdtSwitch *s, uint32_t address, uint32_t *ret_value);
 bool idt_switch_write(IdtSwitch *s, uint32_t address, uint32_t value);
 
 /* Accesses of a peer. False if there is no such register for a peer. */
-bool idt_switch_on_shared(IdtSwitch *s, uint64_t offset, uint64_t value);
+bool idt_switch_on_shared(IdtSwitch *s, unsigned peer, uint64_t offset,
+                          uint64_t value);
 bool idt_switch_on_clear(IdtSwitch *s, uint64_t address, uint32_t bits);
 
 /* Notes an event of the port or partition with these bits. */

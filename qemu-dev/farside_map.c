@@ -54,6 +54,7 @@ bool farside_map_resolve(const FarsideMap *map, unsigned window,
     ret_target->peer = w->peer;
     ret_target->address = w->target + offset;
     ret_target->size = w->size - offset;
+    ret_target->is_registers = w->is_registers;
     return true;
 }
 
@@ -99,6 +100,7 @@ bool farside_windows_have_closed(const FarsideWindow *old, unsigned old_count,
         }
         if (new == end || new->window != old->window ||
             new->peer != old->peer || new->offset > old->offset ||
+            new->is_registers != old->is_registers ||
             new->target - new->offset != old->target - old->offset ||
             new->offset + new->size < old->offset + old->size) {
             return true;

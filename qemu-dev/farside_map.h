@@ -9,13 +9,14 @@
 #include "qemu/rcu.h"
 #include "farside_config.h"
 
-/* A part of a BAR that leads to a peer's bus */
+/* A part of a BAR that leads to a peer's bus, or to registers of its chip */
 typedef struct FarsideWindow {
     unsigned window; /* index of the BAR, FARSIDE_NTB_WINDOW_BAR() */
     uint64_t offset; /* in the BAR, a multiple of 4 KiB */
     uint64_t size;   /* bytes, not 0 */
-    uint64_t target; /* address on the peer's bus */
+    uint64_t target; /* address on the peer's bus, or offset of a register */
     unsigned peer;   /* index of the peer */
+    bool is_registers;
 } FarsideWindow;
 
 /* This decides how accesses reach a peer. */
@@ -53,6 +54,7 @@ typedef struct FarsideTarget {
     unsigned peer;
     uint64_t address; /* on the peer's bus */
     uint64_t size;    /* bytes from there to the end of the window */
+    bool is_registers; /* the address is the offset of a register */
 } FarsideTarget;
 
 /*

@@ -372,6 +372,9 @@ static void farside_ntb_realize(PCIDevice *pci, Error **errp)
     pci_set_word(pci->config + PCI_SUBSYSTEM_VENDOR_ID, shape->vendor_id);
     pci_set_word(pci->config + PCI_SUBSYSTEM_ID, shape->device_id);
 
+    /* By default QEMU lets a guest write what no capability defines. */
+    memset(pci->wmask + PCI_CONFIG_HEADER_SIZE, 0,
+           pci_config_size(pci) - PCI_CONFIG_HEADER_SIZE);
     if (!farside_ntb_init_express(pci, shape, errp)) {
         return;
     }

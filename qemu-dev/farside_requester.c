@@ -57,6 +57,7 @@ typedef struct Put {
     FarsideRequester *requester;
     Read read;
     uint64_t offset;
+    int64_t deadline;
 } Put;
 
 struct FarsideRequester {
@@ -273,6 +274,23 @@ void farside_requester_post(FarsideRequester *s, uint64_t offset,
     send_register(s, offset, value, size, FARSIDE_WIRE_REGISTERS, is_device);
 }
 
+bool farside_requester_read_register(FarsideRequester *s,
+                                     const FarsideNear *near, uint64_t offset,
+                                     unsigned size, uint64_t *ret_value)
+{
+    return offset % size == 0 &&
+           farside_requester_ask(s, offset, size, near->is_device, ret_value);
+}
+
+void farside_requester_write_register(FarsideRequester *s,
+                                      const FarsideNear *near, uint64_t offset,
+                                      uint64_t value, unsigned size)
+{
+    if (offset % size == 0) {
+        farside_requester_post(s, offset, value, size, near->is_device);
+    }
+}
+
 static void put_end(Put *p)
 {
     FarsideRequester *s = p->requester;
@@ -288,17 +306,19 @@ static void put_end(Put *p)
     g_free(p);
 }
 
-/* A CPU runs this before its guest's next block of code. */
+/*
+ * A CPU runs this before its guest's next block of code. It may have written to
+ * several peers: their time-outs have begun together.
+ */
 static void put_wait(CPUState *cpu, run_on_cpu_data data)
 {
     Put *p = data.host_ptr;
     FarsideRequester *s = p->requester;
-    int64_t deadline = deadline_from_now(s);
 
     farside_flush_stand(cpu);
     while (!p->read.done && farside_peer_link_is_up(s->peer) &&
            !farside_wait_is_silent(s->wait)) {
-        if (farside_time_now() >= deadline) {
+        if (farside_time_now() >= p->deadline) {
             farside_wait_expired(s->wait);
             break;
         }
@@ -341,6 +361,7 @@ void farside_requester_put(FarsideRequester *s, uint64_t offset, uint64_t value,
     p = g_new0(Put, 1);
     p->requester = s;
     p->offset = offset;
+    p->deadline = deadline_from_now(s);
     p->read.tag = s->next_tag++;
     p->read.space = FARSIDE_WIRE_REGISTERS_NP;
     QTAILQ_INSERT_TAIL(&s->reads, &p->read, next);

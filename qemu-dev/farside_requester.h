@@ -69,6 +69,16 @@ void farside_requester_cancel(FarsideFetching *fetching);
  */
 bool farside_requester_ask(FarsideRequester *s, uint64_t offset, unsigned size,
                            bool is_device, uint64_t *ret_value);
+/*
+ * An access to a window that leads to registers of the peer's chip: a part of
+ * one is neither read nor written.
+ */
+bool farside_requester_read_register(FarsideRequester *s,
+                                     const FarsideNear *near, uint64_t offset,
+                                     unsigned size, uint64_t *ret_value);
+void farside_requester_write_register(FarsideRequester *s,
+                                      const FarsideNear *near, uint64_t offset,
+                                      uint64_t value, unsigned size);
 /* Writes a register of the peer's chip, by a posted write. */
 void farside_requester_post(FarsideRequester *s, uint64_t offset,
                             uint64_t value, unsigned size, bool is_device);

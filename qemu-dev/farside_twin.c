@@ -18,12 +18,15 @@ struct FarsideTwin {
     FarsideChip *chip;
     bool gates;
     void (*changed)(FarsideChip *chip);
+    FarsideTwinLay *lay; /* nullable */
 
     bool is_up;
     bool enabled; /* as the other side was told last */
     bool far_enabled;
     Window told[FARSIDE_NTB_WINDOWS];
     Window copy[FARSIDE_NTB_WINDOWS]; /* of the other side's */
+    uint64_t told_base[FARSIDE_TWIN_BASES];
+    uint64_t copy_base[FARSIDE_TWIN_BASES];
 };
 
 bool farside_twin_is_up(const FarsideTwin *s)
@@ -31,23 +34,47 @@ bool farside_twin_is_up(const FarsideTwin *s)
     return s->is_up;
 }
 
-static void set_windows(FarsideTwin *s)
+uint64_t farside_twin_far_base(const FarsideTwin *s, unsigned i)
 {
-    FarsideWindow list[FARSIDE_NTB_WINDOWS];
+    return s->copy_base[i];
+}
+
+/* The peer is hostile: no window is larger than its BAR, or wraps. */
+void farside_twin_far_window(const FarsideTwin *s, unsigned i,
+                             uint64_t *ret_target, uint64_t *ret_size)
+{
+    uint64_t size = MIN(s->copy[i].size, s->config->bar_size[i]);
+
+    *ret_target = s->copy[i].target;
+    *ret_size = size && *ret_target + (size - 1) >= *ret_target ? size : 0;
+}
+
+/* Each window lies at the begin of its BAR. */
+static unsigned lay_at_begin(const FarsideTwin *s, FarsideWindow *list)
+{
     unsigned i, count = 0;
-    uint64_t size;
+    uint64_t target, size;
 
-    for (i = 0; (s->is_up || !s->gates) && i < FARSIDE_NTB_WINDOWS; i++) {
-        const Window *w = &s->copy[i];
-
-        size = MIN(w->size, s->config->bar_size[i]);
-        if (size && w->target + (size - 1) >= w->target) {
+    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
+        farside_twin_far_window(s, i, &target, &size);
+        if (size) {
             list[count++] = (FarsideWindow) {
                 .window = i,
                 .size = size,
-                .target = w->target,
+                .target = target,
             };
         }
+    }
+    return count;
+}
+
+static void set_windows(FarsideTwin *s)
+{
+    FarsideWindow list[FARSIDE_TWIN_PARTS];
+    unsigned count = 0;
+
+    if (s->is_up || !s->gates) {
+        count = s->lay ? s->lay(s->chip, list) : lay_at_begin(s, list);
     }
     farside_windows_set(s->windows, list, count, NULL, 0);
     farside_windows_tell(s->windows);
@@ -83,6 +110,20 @@ void farside_twin_set_window(FarsideTwin *s, unsigned i, uint64_t target,
     }
 }
 
+void farside_twin_set_base(FarsideTwin *s, unsigned i, uint64_t base)
+{
+    if (base != s->told_base[i]) {
+        s->told_base[i] = base;
+        farside_registers_put(s->registers, 0, FARSIDE_TWIN_BASE + 8 * i, base,
+                              8);
+    }
+}
+
+void farside_twin_lay_again(FarsideTwin *s)
+{
+    set_windows(s);
+}
+
 void farside_twin_set_enabled(FarsideTwin *s, bool enabled)
 {
     if (enabled == s->enabled) {
@@ -107,6 +148,10 @@ static void tell_all(FarsideTwin *s, bool asks)
                                s->told[i].target, 8);
         farside_registers_tell(s->registers, 0, FARSIDE_TWIN_SIZE + 8 * i,
                                s->told[i].size, 8);
+    }
+    for (i = 0; s->lay && i < FARSIDE_TWIN_BASES; i++) {
+        farside_registers_tell(s->registers, 0, FARSIDE_TWIN_BASE + 8 * i,
+                               s->told_base[i], 8);
     }
     farside_registers_tell(s->registers, 0, FARSIDE_TWIN_LINK,
                            (s->enabled ? FARSIDE_TWIN_ENABLED : 0) |
@@ -150,6 +195,13 @@ bool farside_twin_serve_write(FarsideTwin *s, uint64_t offset, uint64_t value,
             return true;
         }
     }
+    for (i = 0; s->lay && i < FARSIDE_TWIN_BASES; i++) {
+        if (offset == FARSIDE_TWIN_BASE + 8 * i && size == 8) {
+            s->copy_base[i] = value & ~PAGE_MASK_4K;
+            set_windows(s);
+            return true;
+        }
+    }
     if (offset != FARSIDE_TWIN_LINK || size != 4) {
         return false;
     }
@@ -165,6 +217,7 @@ bool farside_twin_serve_write(FarsideTwin *s, uint64_t offset, uint64_t value,
 void farside_twin_peer_reset(FarsideTwin *s)
 {
     memset(s->copy, 0, sizeof(s->copy));
+    memset(s->copy_base, 0, sizeof(s->copy_base));
     s->far_enabled = false;
     set_windows(s);
 }
@@ -173,6 +226,7 @@ void farside_twin_peer_reset(FarsideTwin *s)
 void farside_twin_reset(FarsideTwin *s)
 {
     memset(s->told, 0, sizeof(s->told));
+    memset(s->told_base, 0, sizeof(s->told_base));
     s->enabled = false;
     s->is_up = false;
     farside_twin_peer_reset(s);
@@ -192,6 +246,11 @@ FarsideTwin *farside_twin_new(const FarsideConfig *config,
     s->gates = gates;
     s->changed = changed;
     return s;
+}
+
+void farside_twin_set_lay(FarsideTwin *s, FarsideTwinLay *lay)
+{
+    s->lay = lay;
 }
 
 void farside_twin_free(FarsideTwin *s)

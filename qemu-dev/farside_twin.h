@@ -35,6 +35,24 @@ void farside_twin_set_window(FarsideTwin *s, unsigned i, uint64_t target,
                              uint64_t size);
 void farside_twin_set_enabled(FarsideTwin *s, bool enabled);
 
+/*
+ * For a chip between whose BARs and windows lies a bus of its own: what this
+ * side has at base 0 of that bus, registers, and at bases 1 and 2, its windows.
+ * @lay says where the own BARs lead to: it fills @ret_list, with room for
+ * FARSIDE_TWIN_PARTS, from what the other side has at its bases, and returns
+ * the number. Its order is that of farside_windows_set().
+ */
+typedef unsigned FarsideTwinLay(FarsideChip *chip, FarsideWindow *ret_list);
+#define FARSIDE_TWIN_PARTS (FARSIDE_TWIN_BASES * FARSIDE_NTB_WINDOWS)
+void farside_twin_set_lay(FarsideTwin *s, FarsideTwinLay *lay);
+void farside_twin_set_base(FarsideTwin *s, unsigned i, uint64_t base);
+/* The same of the other side */
+uint64_t farside_twin_far_base(const FarsideTwin *s, unsigned i);
+void farside_twin_far_window(const FarsideTwin *s, unsigned i,
+                             uint64_t *ret_target, uint64_t *ret_size);
+/* Something has changed at this side on which @lay depends. */
+void farside_twin_lay_again(FarsideTwin *s);
+
 /* For the functions of the chip's class with these names */
 void farside_twin_reset(FarsideTwin *s);
 void farside_twin_peer_reset(FarsideTwin *s);

@@ -133,8 +133,8 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
 
     /* A part of a page, here or there, is forwarded. */
     if (!farside_map_resolve(map, w->index, page, &target) ||
-        map->peer[target.peer].traced || target.size <= PAGE_MASK_4K ||
-        (target.address & PAGE_MASK_4K)) {
+        target.is_registers || map->peer[target.peer].traced ||
+        target.size <= PAGE_MASK_4K || (target.address & PAGE_MASK_4K)) {
         return entry;
     }
     if (map->peer[target.peer].translated) {
@@ -157,7 +157,7 @@ static IOMMUTLBEntry window_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         wider = mask << 1 | 1;
         if (((page ^ target.address) & wider) ||
             !farside_map_resolve(map, w->index, page & ~wider, &start) ||
-            start.peer != target.peer ||
+            start.peer != target.peer || start.is_registers ||
             start.address != (target.address & ~wider) || start.size <= wider ||
             !farside_map_is_ram(map, start.peer, start.address, wider + 1)) {
             break;
@@ -280,6 +280,10 @@ static bool window_read(Window *w, const FarsideNear *near, unsigned size,
         return false;
     }
     far = &w->windows->far[target.peer];
+    if (target.is_registers) {
+        return farside_requester_read_register(far->requester, near,
+                                               target.address, size, ret_value);
+    }
     if (may_fetch(&map->peer[target.peer], near)) {
         return farside_fetch_read(far->fetch, near, target.address, size,
                                   target.size, ret_value);
@@ -333,8 +337,9 @@ static MemTxResult forward_write(void *opaque, hwaddr offset, uint64_t value,
         target.size >= size) {
         far = &w->windows->far[target.peer];
         farside_fetch_drop(far->fetch);
-        farside_requester_write(far->requester, &near, target.address, value,
-                                size);
+        (target.is_registers ? farside_requester_write_register
+                             : farside_requester_write)(
+            far->requester, &near, target.address, value, size);
         if (far->write_through) {
             farside_requester_flush(far->requester, near.is_device);
         }
@@ -366,7 +371,7 @@ static FarsideFetching *dma_fetch(MemoryRegion *mr, hwaddr offset, void *data,
     FarsideTarget target;
 
     if (!farside_map_resolve(w->windows->map, w->index, offset, &target) ||
-        target.size < size) {
+        target.is_registers || target.size < size) {
         return NULL;
     }
     return farside_requester_fetch_then(w->windows->far[target.peer].requester,
@@ -416,7 +421,8 @@ static void update_aliases(FarsideWindows *s, const FarsideMap *map)
         for (j = map->first[i]; j < map->first[i + 1]; j++) {
             w = &map->window[j];
             peer = &map->peer[w->peer];
-            if (peer->link_up && !peer->traced && !peer->translated) {
+            if (peer->link_up && !peer->traced && !peer->translated &&
+                !w->is_registers) {
                 farside_alias_add(s->aliases, i, w->offset, w->size, w->peer,
                                   w->target);
             }
@@ -630,7 +636,7 @@ static void take_part(const FarsideWindows *s, unsigned peer, unsigned *at,
     m->more = 0;
     for (; *at < s->count; (*at)++) {
         w = &s->list[*at];
-        if (w->peer != peer) {
+        if (w->peer != peer || w->is_registers) {
             continue;
         }
         if (m->count == FARSIDE_WIRE_WINDOWS_PART) {

@@ -9,6 +9,8 @@
 #define FARSIDE_TWIN_TARGET  0x10000 /* of each window, 8 bytes */
 #define FARSIDE_TWIN_SIZE    0x10010 /* the same */
 #define FARSIDE_TWIN_LINK    0x10020 /* 4 bytes */
+#define FARSIDE_TWIN_BASE    0x10028 /* see farside_twin_set_base(), 8 bytes */
+#define FARSIDE_TWIN_BASES   3
 #define FARSIDE_TWIN_ENABLED 0x1u
 #define FARSIDE_TWIN_ASKS    0x2u
 

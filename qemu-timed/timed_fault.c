@@ -142,11 +142,30 @@ static void freeze(Fault *fault, int64_t now)
     fault->stage = STAGE_OVER;
 }
 
-static int disable_link(Object *object, void *opaque)
+/*
+ * Takes the link down whose properties have @suffix. The chip of several hosts
+ * has properties for the numbers of all hosts, and refuses those that are no
+ * peers.
+ */
+static void disable_link(Object *object, const char *suffix)
 {
-    if (object_property_find(object, "fault")) {
-        object_property_set_bool(object, "enabled", false, &error_abort);
-        object_property_set_str(object, "fault", "down", &error_abort);
+    g_autofree char *fault = g_strconcat("fault", suffix, NULL);
+    g_autofree char *enabled = g_strconcat("enabled", suffix, NULL);
+
+    if (object_property_find(object, fault)) {
+        object_property_set_bool(object, enabled, false, NULL);
+        object_property_set_str(object, fault, "down", NULL);
+    }
+}
+
+static int disable_links(Object *object, void *opaque)
+{
+    char suffix[] = ".0";
+
+    disable_link(object, "");
+    for (; object_property_find(object, "fault.0") && suffix[1] < '8';
+         suffix[1]++) {
+        disable_link(object, suffix);
     }
     return 0;
 }
@@ -155,7 +174,7 @@ static int disable_link(Object *object, void *opaque)
 static void switch_off(Fault *fault)
 {
     object_child_foreach(object_resolve_path("/machine/peripheral", NULL),
-                         disable_link, NULL);
+                         disable_links, NULL);
     frozen_until = TIMED_BOARD_NEVER;
     timed_clock_wake();
     timed_board_fall(board, fault->index);

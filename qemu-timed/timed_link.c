@@ -269,6 +269,12 @@ static TimedCrossing describe(const void *packet)
         crossing.tag = read->tag;
         break;
     case FARSIDE_WIRE_WRITE:
+        if (write->space == FARSIDE_WIRE_REGISTERS_NP) {
+            /* A request and a completion, as a read of one DW */
+            crossing.kind = TIMED_CROSSING_READ;
+            crossing.tag = write->tag;
+            break;
+        }
         crossing.address = write->space ? 0 : write->address;
         crossing.bytes = write->length;
         crossing.wants_accept = !device && is_cpu_access();

@@ -65,6 +65,13 @@ static void check_device(const CluPlan *plan, const TopoFault *fault,
         topo_errors_add(errors, fault->target_place,
                         "%s is not emulated; name a device with `vm:`",
                         fault->device->path);
+    } else if (device->chip) {
+        topo_errors_add(errors, fault->target_place,
+                        "%s is a partition of chip %s, which a timed cluster "
+                        "does not take away; name its host %s, with action "
+                        "kill or restart",
+                        fault->device->path, device->chip->name,
+                        fault->device->host->name);
     } else if (device->link) {
         topo_errors_add(errors, fault->target_place,
                         "%s is an NTB, which a timed cluster does not take "

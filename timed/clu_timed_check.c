@@ -80,7 +80,7 @@ static void check_device(const CluPlanDevice *device, TopoErrors *errors)
                         "%s uses %s, which has no virtual time; leave it out "
                         "of a timed cluster",
                         topo->path, bypass(device->backend));
-    } else if (!device->chip && !keeps_time(device->type)) {
+    } else if (!keeps_time(device->type)) {
         topo_errors_add(errors, topo->vm->device_place,
                         "%s: QEMU's device '%s' may act at real times; a timed "
                         "cluster has nvme, farside-gpu and edu, so take one of "
@@ -145,14 +145,6 @@ void clu_timed_check(const CluPlan *plan, TopoErrors *errors)
 {
     for (unsigned i = 0; i < plan->hosts->len; i++) {
         check_host(plan->hosts->pdata[i], errors);
-    }
-    for (unsigned i = 0; i < plan->description->chips->len; i++) {
-        const TopoNtbChip *chip = plan->description->chips->pdata[i];
-
-        topo_errors_add(errors, chip->place,
-                        "chip %s: what crosses a chip of `chips` has no "
-                        "virtual time; join its hosts by `links`",
-                        chip->name);
     }
     clu_faults_check(plan, errors);
     if (plan->hosts->len > TIMED_BOARD_MACHINES ||

@@ -30,8 +30,6 @@ typedef struct Model {
     const CluPlan *plan;
     TimedBoard *board;
     ExpCrossings *crossings;
-    unsigned *plan_link; /* of each link of the description */
-    unsigned *topo_link; /* of each link of the plan */
     unsigned *machine;   /* of each host of the description */
     GQueue waiting;      /* of Parcel, in their order: not entered yet */
     GHashTable *entered; /* of Parcel by id */
@@ -52,8 +50,8 @@ static void on_arrived(void *owner, unsigned link, unsigned end, uint64_t id,
     const Parcel *parcel = g_hash_table_lookup(model->entered, &id);
 
     model->called = time;
-    timed_board_deliver(model->board, 2 * model->plan_link[link] + end, time,
-                        parcel->bytes, parcel->crossing.size);
+    timed_board_deliver(model->board, 2 * link + end, time, parcel->bytes,
+                        parcel->crossing.size);
     g_hash_table_remove(model->entered, &id);
 }
 
@@ -146,7 +144,7 @@ static void enter(Model *model, Parcel *parcel)
     exp_crossings_enter(model->crossings,
                         &(ExpCrossing){
                             .kind = kinds[crossing->kind],
-                            .link = model->topo_link[crossing->channel / 2],
+                            .link = crossing->channel / 2,
                             .end = crossing->channel % 2,
                             .time = crossing->time,
                             .least = crossing->least,
@@ -191,8 +189,7 @@ static void set_bounds(Model *model)
     int64_t next = exp_crossings_next(model->crossings);
 
     for (unsigned i = 0; i < 2 * model->plan->links->len; i++) {
-        model->bounds[i] = exp_crossings_bound(model->crossings,
-                                               model->topo_link[i / 2], i % 2);
+        model->bounds[i] = exp_crossings_bound(model->crossings, i / 2, i % 2);
     }
     for (unsigned i = 0; i < model->plan->hosts->len; i++) {
         const CluPlanHost *host = model->plan->hosts->pdata[i];
@@ -331,20 +328,12 @@ static void go(Model *model)
     }
 }
 
-/* The plan's numbers of links and hosts, and the description's */
+/* The plan's numbers of hosts, and the description's. Those of links are the
+ * same in both, and in the fabric: see topo_joins(). */
 static void number(Model *model)
 {
     const CluPlan *plan = model->plan;
-    const GPtrArray *links = plan->description->links;
 
-    for (unsigned i = 0; i < plan->links->len; i++) {
-        const CluPlanLink *link = plan->links->pdata[i];
-        guint index = 0;
-
-        g_ptr_array_find((GPtrArray *)links, link->link, &index);
-        model->topo_link[i] = index;
-        model->plan_link[index] = i;
-    }
     for (unsigned i = 0; i < plan->hosts->len; i++) {
         const CluPlanHost *host = plan->hosts->pdata[i];
 
@@ -371,8 +360,6 @@ void clu_timed_model_run(const CluPlan *plan, int fd, int control,
     if (!model.crossings) {
         return;
     }
-    model.topo_link = g_new0(unsigned, plan->links->len + 1);
-    model.plan_link = g_new0(unsigned, description->links->len + 1);
     model.machine = g_new0(unsigned, description->hosts->len);
     model.bounds = g_new0(int64_t, 2 * plan->links->len + 1);
     model.accepts = g_new0(int64_t, plan->hosts->len);

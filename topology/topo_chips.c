@@ -234,6 +234,19 @@ void topo_load_chips(TopoLoader *loader, const TopoValues *file)
     }
 }
 
+GPtrArray *topo_joins(const TopoDescription *description)
+{
+    GPtrArray *joins = g_ptr_array_new();
+
+    g_ptr_array_extend(joins, description->links, NULL, NULL);
+    for (unsigned i = 0; i < description->chips->len; i++) {
+        const TopoNtbChip *chip = description->chips->pdata[i];
+
+        g_ptr_array_extend(joins, chip->pairs, NULL, NULL);
+    }
+    return joins;
+}
+
 void topo_chip_free(gpointer data)
 {
     TopoNtbChip *chip = data;

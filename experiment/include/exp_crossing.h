@@ -30,7 +30,7 @@ typedef enum ExpCrossingKind {
 
 typedef struct ExpCrossing {
     ExpCrossingKind kind;
-    unsigned link; /* index into the description's links */
+    unsigned link; /* index into topo_joins() of the description */
     unsigned end;  /* the sender's end of that link */
     int64_t time;
     int64_t least;    /* it does not arrive before this time, nor before that of
@@ -59,7 +59,8 @@ typedef struct ExpCrossingsOps {
 } ExpCrossingsOps;
 
 /* Builds the fabric of @description, which must outlive the result, and the
- * ways over its links in both directions. Fails if a way cannot be mapped. */
+ * ways over its links and through its chips in both directions. Fails if a way
+ * cannot be mapped. */
 ExpCrossings *exp_crossings_new(const TopoDescription *description,
                                 const ExpCrossingsOps *ops, void *owner,
                                 GError **error);
@@ -76,8 +77,8 @@ bool exp_crossings_add_faults(ExpCrossings *crossings,
 /*
  * The least time that anything takes over each link, in either direction, as
  * measured on the idle fabric: writes and reads of 4 bytes by CPUs and devices,
- * to memory and to devices, and completions. @ret_ns has a member for each link
- * of the description.
+ * to memory and to devices, and completions. @ret_ns has a member for each of
+ * topo_joins().
  */
 bool exp_crossings_least(const TopoDescription *description, int64_t *ret_ns,
                          GError **error);

@@ -16,6 +16,7 @@
 
 #define TYPE       "farside-amd"
 #define MIB        (1ull << 20)
+#define PROPERTIES "completion-timeout=60000"
 #define IDENTITY   0x148b1022u
 #define OWN(reg)   (RIG_BAR0 + (reg))
 #define FAR(reg)   (RIG_BAR0 + AMD_BLOCK_SIZE + (reg))
@@ -45,34 +46,25 @@ static void read_page(void)
 static void setup_one(void)
 {
     read_page();
-    rig = rig_new_of(TYPE, NULL, "completion-timeout=60000", NULL);
+    rig = rig_new_of(TYPE, NULL, PROPERTIES, NULL);
 }
 
 static void setup_peer(void)
 {
     setup_one();
-    peer = rig_peer_new(rig);
-    rig_peer_hello(peer);
-    rig_wait_link_up(rig, true);
+    peer = chip_meet(rig);
 }
 
 static void setup_two(void)
 {
     setup_one();
-    other =
-        rig_new_of(TYPE, rig_link_path(rig), "completion-timeout=60000", NULL);
-    rig_wait_link_up(rig, true);
-    rig_wait_link_up(other, true);
+    other = chip_new_other(rig, TYPE, PROPERTIES);
 }
 
 static void teardown(void)
 {
-    rig_peer_free(peer);
-    peer = NULL;
-    rig_free(other);
-    other = NULL;
-    rig_free(rig);
-    g_array_free(registers, TRUE);
+    chip_stop(&rig, &other, &peer);
+    g_clear_pointer(&registers, g_array_unref);
 }
 
 /* The page */
@@ -464,78 +456,40 @@ END_TEST
 /* Anything a guest and a peer may send: the device lives, and answers. */
 START_TEST(any_access_is_survived)
 {
-    GRand *random = g_rand_new_with_seed(1022 + (unsigned)_i);
-    static const uint16_t offsets[] = {AMD_SPAD,  AMD_BLOCK,   AMD_BAR23LMT,
-                                       AMD_DBREQ, AMD_INTMASK, 0xbf8};
+    static const ChipRange guest[] = {{RIG_BAR0, 0xc10},
+                                      {OWN(AMD_SPAD), 0x40},
+                                      {OWN(AMD_BLOCK), 0xa8},
+                                      {FAR(AMD_BLOCK), 0xa8},
+                                      {0, 0}};
+    static const ChipRange far[] = {{0, 0xc00},
+                                    {AMD_SPAD, 0x40},
+                                    {AMD_BAR23LMT, 0x30},
+                                    {AMD_DBREQ, 0x30},
+                                    {0, 0}};
+    ChipFuzz fuzz = {.peers = 1, .guest = guest, .far = far};
 
-    for (unsigned i = 0; i < 6000; i++) {
-        unsigned size = 1u << g_rand_int_range(random, 0, 4);
-        uint64_t value = g_rand_int(random) |
-                         (uint64_t)(i % 3 ? 0 : g_rand_int(random)) << 32;
-        unsigned offset = (unsigned)g_rand_int_range(random, 0, 0xc00);
-
-        if (i & 1) {
-            offset = offsets[g_rand_int_range(random, 0, 6)] +
-                     (unsigned)g_rand_int_range(random, 0, 64);
-        }
-        switch (g_rand_int_range(random, 0, 5)) {
-        case 0:
-            chip_send_write(peer, (unsigned)g_rand_int_range(random, 1, 3),
-                            offset & ~(size - 1), value, size, (uint16_t)i);
-            break;
-        case 1:
-            rig_read(rig, RIG_BAR2 + (value & 0xffff), (unsigned)size);
-            break;
-        case 2:
-            rig_write(rig, RIG_BAR4 + (value & 0xffff), size, value);
-            break;
-        case 3:
-            if (offset < AMD_BLOCK && offset >= AMD_SPAD - 8) {
-                break; /* it might wait for this end */
-            }
-            if (offset < AMD_BLOCK + AMD_BLOCK_SIZE - 8) {
-                rig_write(rig, RIG_BAR0 + offset, size, value);
-            }
-            break;
-        default:
-            rig_peer_send(peer,
-                          i & 2 ? FARSIDE_WIRE_DOORBELL : FARSIDE_WIRE_LINK,
-                          &value, sizeof(value));
-        }
-        while (rig_peer_poll(peer, 0)) {
-            rig_peer_receive_any(peer);
-        }
-    }
+    rig = rig_new_of(TYPE, NULL, CHIP_FUZZ_PROPERTIES, NULL);
+    fuzz.rig = rig;
+    chip_fuzz(&fuzz, 1022);
     ck_assert_uint_eq(rig_config_read(rig, 0), IDENTITY);
-    ck_assert_uint_eq(rig_read(rig, OWN(AMD_SIDEINFO), 4) & 1, 0);
-    g_rand_free(random);
+    ck_assert_uint_eq(rig_read(rig, OWN(AMD_SIDEINFO), 4), 0);
 }
 END_TEST
-
-static TCase *add_case(Suite *suite, const char *name, void (*setup)(void))
-{
-    TCase *tcase = tcase_create(name);
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-    return tcase;
-}
 
 int main(void)
 {
     Suite *suite = suite_create("device_amd");
-    TCase *tcase = add_case(suite, "one side", setup_one);
+    TCase *tcase = chip_add_case(suite, "one side", setup_one, teardown);
 
     tcase_add_test(tcase, registers_are_those_of_the_page);
     tcase_add_test(tcase, accesses_are_made_of_bytes);
     tcase_add_test(tcase, another_chip_is_no_peer);
-    tcase = add_case(suite, "two sides", setup_two);
+    tcase = chip_add_case(suite, "two sides", setup_two, teardown);
     tcase_add_test(tcase, each_side_reaches_the_registers_of_the_other);
     tcase_add_test(tcase, windows_are_open_as_far_as_their_limit);
     tcase_add_test(tcase, reset_closes_the_windows_of_the_other_side);
     tcase_add_test(tcase, doorbells_have_a_mask_and_a_vector_each);
-    tcase = add_case(suite, "a peer", setup_peer);
+    tcase = chip_add_case(suite, "a peer", setup_peer, teardown);
     tcase_add_test(tcase, events_come_one_at_a_time);
     tcase_add_test(tcase, closed_window_is_not_used_after_the_answer);
     tcase_add_test(tcase, closing_waits_for_the_owner);
@@ -544,6 +498,6 @@ int main(void)
                         G_N_ELEMENTS(bad_writes));
     tcase_add_loop_test(tcase, messages_of_another_chip_end_the_connection, 0,
                         G_N_ELEMENTS(foreign_types));
-    tcase_add_loop_test(tcase, any_access_is_survived, 0, 2);
+    tcase_add_test(chip_add_fuzz(suite, teardown), any_access_is_survived);
     return run_suite(suite);
 }

@@ -32,24 +32,18 @@ static void setup_one(void)
 static void setup_peer(void)
 {
     setup_one();
-    peer = rig_peer_new(rig);
-    rig_peer_hello(peer);
-    rig_wait_link_up(rig, true);
+    peer = chip_meet(rig);
 }
 
 static void setup_two(void)
 {
     setup_one();
-    other = rig_new_of(TYPE, rig_link_path(rig), PROPERTIES, NULL);
-    rig_wait_link_up(rig, true);
-    rig_wait_link_up(other, true);
+    other = chip_new_other(rig, TYPE, PROPERTIES);
 }
 
 static void teardown(void)
 {
-    g_clear_pointer(&peer, rig_peer_free);
-    g_clear_pointer(&other, rig_free);
-    g_clear_pointer(&rig, rig_free);
+    chip_stop(&rig, &other, &peer);
 }
 
 /* A command, as the driver gives it. Returns its status. */
@@ -332,73 +326,42 @@ END_TEST
 /* Anything a guest and a peer may send: the device lives, and answers. */
 START_TEST(any_access_is_survived)
 {
-    GRand *random = g_rand_new_with_seed(1957 + (unsigned)_i);
-    static const uint64_t far[] = {FARSIDE_TWIN_TARGET, FARSIDE_TWIN_SIZE,
-                                   FARSIDE_TWIN_LINK, EPF_SPAD, 0};
+    static const ChipRange guest[] = {{AT(0), EPF_BAR_SIZE},
+                                      {AT(EPF_COMMAND), 0x20},
+                                      {AT(EPF_SPAD), 8 * EPF_SPADS},
+                                      {RIG_BAR2, EPF_DOORBELLS_BAR},
+                                      {BELL(0), 0x80},
+                                      {0, 0}};
+    static const ChipRange far[] = {{FARSIDE_TWIN_TARGET, 0x28},
+                                    {FARSIDE_TWIN_LINK, 4},
+                                    {EPF_SPAD, 4 * EPF_SPADS},
+                                    {0, 0x200},
+                                    {0, 0}};
+    ChipFuzz fuzz = {.peers = 1, .guest = guest, .far = far};
 
-    for (unsigned i = 0; i < 6000; i++) {
-        unsigned size = 1u << g_rand_int_range(random, 0, 4);
-        uint64_t value = g_rand_int(random) |
-                         (uint64_t)(i % 3 ? 0 : g_rand_int(random)) << 32;
-        uint64_t offset = far[g_rand_int_range(random, 0, 5)] +
-                          (uint64_t)g_rand_int_range(random, 0, 0x28);
-
-        switch (g_rand_int_range(random, 0, 5)) {
-        case 0:
-            chip_send_write(peer, (unsigned)g_rand_int_range(random, 1, 3),
-                            offset & ~(uint64_t)(size - 1), value, size,
-                            (uint16_t)i);
-            break;
-        case 1:
-            rig_read(rig, RIG_BAR2 + (value & 0xfff), (unsigned)size);
-            break;
-        case 2:
-            rig_write(rig, RIG_BAR4 + (value & 0xffff), size, value);
-            break;
-        case 3:
-            /* Not COMMAND, which might wait for this end */
-            rig_write(rig, AT(EPF_ARGUMENT) + (value & 0x1ff), size, value);
-            rig_write(rig, RIG_BAR2 + (value & 0xff), size, value >> 8);
-            break;
-        default:
-            rig_peer_send(peer,
-                          i & 2 ? FARSIDE_WIRE_DOORBELL : FARSIDE_WIRE_LINK,
-                          &value, sizeof(value));
-        }
-        while (rig_peer_poll(peer, 0)) {
-            rig_peer_receive_any(peer);
-        }
-    }
+    rig = rig_new_of(TYPE, NULL, CHIP_FUZZ_PROPERTIES ",bar4-size=1M", NULL);
+    fuzz.rig = rig;
+    chip_fuzz(&fuzz, 1957);
     ck_assert_uint_eq(rig_config_read(rig, 0), IDENTITY);
-    g_rand_free(random);
+    ck_assert_uint_eq(command(rig, EPF_LINK_DOWN, 0), EPF_STATUS_OK);
 }
 END_TEST
-
-static TCase *add_case(Suite *suite, const char *name, void (*setup)(void))
-{
-    TCase *tcase = tcase_create(name);
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
-    return tcase;
-}
 
 int main(void)
 {
     Suite *suite = suite_create("device_epf");
-    TCase *tcase = add_case(suite, "one side", setup_one);
+    TCase *tcase = chip_add_case(suite, "one side", setup_one, teardown);
 
     tcase_add_test(tcase, registers_are_those_of_the_page);
     tcase_add_test(tcase, commands_are_done_or_refused);
-    tcase = add_case(suite, "two sides", setup_two);
+    tcase = chip_add_case(suite, "two sides", setup_two, teardown);
     tcase_add_test(tcase, link_is_up_while_both_are_enabled);
     tcase_add_test(tcase, scratchpads_belong_to_their_side);
     tcase_add_test(tcase, window_is_open_as_configured);
     tcase_add_test(tcase, doorbells_raise_configured_vectors);
-    tcase = add_case(suite, "a peer", setup_peer);
+    tcase = chip_add_case(suite, "a peer", setup_peer, teardown);
     tcase_add_test(tcase, far_end_reaches_scratchpads_alone);
     tcase_add_test(tcase, closing_waits_for_the_owner);
-    tcase_add_loop_test(tcase, any_access_is_survived, 0, 2);
+    tcase_add_test(chip_add_fuzz(suite, teardown), any_access_is_survived);
     return run_suite(suite);
 }

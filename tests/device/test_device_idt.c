@@ -8,13 +8,13 @@
 #include <glib.h>
 #include <glib/gstdio.h>
 #include <string.h>
-#include "device_page.h"
-#include "device_rig.h"
+#include "device_chip.h"
 #include "idt_regs.h"
 #include "../suite.h"
 
 #define TYPE         "farside-idt"
-#define HOSTS        3
+#define HOSTS        3 /* in most tests */
+#define HOSTS_MAX    8
 #define MIB          (1ull << 20)
 #define IDENTITY     0x808c111du
 #define DEVFN        0x28
@@ -35,15 +35,16 @@ static const unsigned ports[] = {0, 2, 4, 6, 8, 12, 16, 20};
 static GArray *registers;
 static char *folder;
 static char *link_path; /* with a star */
-static DeviceRig *host[HOSTS];
-static RigPeer *peer[HOSTS]; /* those that the test plays itself */
+static unsigned hosts = HOSTS;
+static DeviceRig *host[HOSTS_MAX];
+static RigPeer *peer[HOSTS_MAX]; /* those that the test plays itself */
 
 static DeviceRig *new_host(unsigned number, const char *timeout)
 {
     g_autofree char *properties =
         g_strdup_printf("link=%s,listen=on,hosts=%u,partition=%u,bar2-size=1M,"
                         "completion-timeout=%s",
-                        link_path, HOSTS, number, timeout);
+                        link_path, hosts, number, timeout);
 
     return rig_new_of(TYPE, NULL, properties, NULL);
 }
@@ -54,15 +55,15 @@ static void setup_folder(void)
     link_path = g_build_filename(folder, "l.*", NULL);
 }
 
-static char *path_to(unsigned far)
+static char *path_of(unsigned near, unsigned far)
 {
-    return g_strdup_printf("%s/l.0-%u", folder, far);
+    return g_strdup_printf("%s/l.%u-%u", folder, near, far);
 }
 
-/* Meets host 0 as the host @number. */
-static RigPeer *new_peer(unsigned number)
+/* Meets the host @near as the host @number. */
+static RigPeer *new_peer(unsigned near, unsigned number)
 {
-    g_autofree char *path = path_to(number);
+    g_autofree char *path = path_of(near, number);
     RigPeer *new = rig_peer_new_at(path);
     struct farside_wire_hello hello;
 
@@ -103,10 +104,16 @@ static void setup_peers(void)
 {
     setup_folder();
     host[0] = new_host(0, "1000");
-    for (unsigned i = 1; i < HOSTS; i++) {
-        peer[i] = new_peer(i);
+    for (unsigned i = 1; i < hosts; i++) {
+        peer[i] = new_peer(0, i);
         wait_link(0, i, true);
     }
+}
+
+static void setup_seven_peers(void)
+{
+    hosts = HOSTS_MAX;
+    setup_peers();
 }
 
 /* A driver's first steps: bus master, and the own entry of the table */
@@ -137,19 +144,20 @@ static void setup_three(void)
 
 static void teardown(void)
 {
-    for (unsigned i = 0; i < HOSTS; i++) {
+    for (unsigned i = 0; i < hosts; i++) {
         rig_peer_free(peer[i]);
         peer[i] = NULL;
         rig_free(host[i]);
         host[i] = NULL;
     }
-    for (unsigned i = 0; i < HOSTS; i++) {
-        for (unsigned j = i + 1; j < HOSTS; j++) {
-            g_autofree char *path = g_strdup_printf("%s/l.%u-%u", folder, i, j);
+    for (unsigned i = 0; i < hosts; i++) {
+        for (unsigned j = i + 1; j < hosts; j++) {
+            g_autofree char *path = path_of(i, j);
 
             g_unlink(path);
         }
     }
+    hosts = HOSTS;
     g_rmdir(folder);
     g_free(folder);
     g_free(link_path);
@@ -411,6 +419,67 @@ START_TEST(shared_registers_are_the_same_everywhere)
 }
 END_TEST
 
+/* Tells a host, as its peer, of a write of SEMSK, the first shared register. */
+static void tell_write(RigPeer *to, uint32_t number, uint32_t value)
+{
+    chip_send_write(to, FARSIDE_WIRE_REGISTERS_NP, IDT_FAR_SHARED,
+                    (uint64_t)number << 32 | value, 8, 1);
+    chip_expect_completion(to, 1, FARSIDE_WIRE_SC);
+}
+
+/* Waits until the hosts 0 and 1 have the same. */
+static void wait_agreement(void)
+{
+    int64_t deadline = rig_deadline();
+
+    for (unsigned same = 0; same < 3;) {
+        same = sw_read(0, IDT_SEMSK) == sw_read(1, IDT_SEMSK) ? same + 1 : 0;
+        ck_assert_msg(g_get_monotonic_time() < deadline, "0x%x and 0x%x",
+                      sw_read(0, IDT_SEMSK), sw_read(1, IDT_SEMSK));
+        g_usleep(5000);
+    }
+}
+
+static const uint32_t numbers[] = {
+    0xffffffff, 0xfffffff8, 0x80000001, 0x80000000, 0x7fffffff, 10,
+};
+
+/*
+ * Host 2 tells each of the others another number, or one of them alone. They
+ * agree after a write of either, and the next write counts.
+ */
+START_TEST(no_number_keeps_the_writes_of_others_away)
+{
+    RigPeer *hostile[2];
+
+    setup_folder();
+    for (unsigned i = 0; i < 2; i++) {
+        host[i] = new_host(i, "60000");
+        hostile[i] = new_peer(i, 2);
+        wait_link(i, 2, true);
+    }
+    wait_link(0, 1, true);
+    for (unsigned n = 0; n < G_N_ELEMENTS(numbers) * 2; n++) {
+        unsigned near = n % 2, far = 1 - near;
+        uint32_t value = 0x1000 + n;
+
+        tell_write(hostile[near], numbers[n / 2], 0xbad);
+        if (n >= G_N_ELEMENTS(numbers)) {
+            tell_write(hostile[far], numbers[n / 2] + (n << 28), 0xbad1);
+        }
+        sw_write(far, IDT_SEMSK, 0x55);
+        wait_agreement();
+        for (unsigned i = 0; i < 2; i++) {
+            sw_write(i, IDT_SEMSK, value);
+            sw_wait(1 - i, IDT_SEMSK, value);
+            ck_assert_uint_eq(sw_read(i, IDT_SEMSK), value++);
+        }
+    }
+    rig_peer_free(hostile[0]);
+    rig_peer_free(hostile[1]);
+}
+END_TEST
+
 /* Windows */
 
 static void open_entry(unsigned from, unsigned index, unsigned to,
@@ -644,22 +713,23 @@ START_TEST(silent_peers_do_not_hold_the_machine)
 }
 END_TEST
 
-static void send_write(RigPeer *to, unsigned space, uint64_t offset,
-                       uint64_t value, unsigned size, unsigned tag)
+/* Seven peers that never answer: one access that needs all of them takes no
+ * longer than waits of one turn may take. */
+START_TEST(silent_peers_share_one_time_out)
 {
-    struct {
-        struct farside_wire_write m;
-        uint64_t value;
-    } w = {
-        .m = {.address = offset,
-              .length = (uint16_t)size,
-              .space = (uint8_t)space,
-              .tag = (uint16_t)tag},
-        .value = value,
-    };
+    static const int64_t most = 2500 * G_TIME_SPAN_MILLISECOND;
+    int64_t begin = g_get_monotonic_time();
 
-    rig_peer_send(to, FARSIDE_WIRE_WRITE, &w, sizeof(w.m) + size);
+    if (_i == 0) {
+        ck_assert_uint_eq(sw_read(0, IDT_GDBELLSTS), 0);
+    } else {
+        /* It is no bus master any more, and tells each peer so. */
+        rig_config_write(host[0], 0x04, 0x6);
+        rig_config_write(host[0], 0x04, 0x2);
+    }
+    ck_assert_int_lt(g_get_monotonic_time() - begin, most);
 }
+END_TEST
 
 /* Requests are let in by WINDOWS, so a host is told of no other's. */
 START_TEST(each_peer_learns_of_its_own_windows)
@@ -670,7 +740,7 @@ START_TEST(each_peer_learns_of_its_own_windows)
 
     start_driver(0);
     for (unsigned i = 1; i < HOSTS; i++) {
-        send_write(peer[i], FARSIDE_WIRE_REGISTERS, IDT_FAR_OPEN, 1, 4, 0);
+        chip_send_write(peer[i], FARSIDE_WIRE_REGISTERS, IDT_FAR_OPEN, 1, 4, 0);
     }
     for (unsigned i = 1; i < HOSTS; i++) {
         open_entry(0, i, i, targets[i]);
@@ -689,73 +759,35 @@ START_TEST(each_peer_learns_of_its_own_windows)
 }
 END_TEST
 
-/* Reads what has come, and answers reads with anything. */
-static void drain(RigPeer *from, GRand *random)
+static RigPeer *meet(unsigned number)
 {
-    while (rig_peer_poll(from, 0)) {
-        const RigMessage *m = rig_peer_receive_any(from);
-        const struct farside_wire_read *read = (const void *)m->body;
-        struct {
-            struct farside_wire_completion c;
-            uint64_t data;
-        } answer = {.c = {.length = 4}, .data = g_rand_int(random)};
+    RigPeer *new = new_peer(0, number + 1);
 
-        if (m->head.type == FARSIDE_WIRE_READ) {
-            answer.c.tag = read->tag;
-            answer.c.length = read->length;
-            rig_peer_send(from, FARSIDE_WIRE_COMPLETION, &answer,
-                          sizeof(answer.c) + MIN(read->length, 8));
-        }
-    }
+    wait_link(0, number + 1, true);
+    return new;
 }
-
-static const unsigned fuzz_seeds[] = {24, 89};
 
 /* Peers that write and read any register, while the guest does the same */
 START_TEST(any_access_is_survived)
 {
-    GRand *random = g_rand_new_with_seed(fuzz_seeds[_i]);
-    GString *commands = g_string_new(NULL);
-    unsigned count;
+    static const ChipRange guest[] = {{RIG_BAR0, IDT_BAR_SIZE},
+                                      {RIG_BAR0 + IDT_NT, 0x100},
+                                      {RIG_BAR0 + IDT_GASAADDR, 8},
+                                      {RIG_BAR0 + IDT_LUTOFFSET, 0x10},
+                                      {0, 0}};
+    static const ChipRange far[] = {
+        {0, 0x44000},          {IDT_PORT(0) + IDT_NT, 0x100},
+        {IDT_FAR_ENTRY, 0x20}, {IDT_FAR_SHARED, 8 * 80},
+        {IDT_SW, 0x400},       {0, 0}};
+    ChipFuzz fuzz = {
+        .peers = HOSTS - 1, .meet = meet, .guest = guest, .far = far};
 
-    for (unsigned round = 0; round < 60; round++) {
-        for (unsigned n = 0; n < 20; n++) {
-            unsigned i = (unsigned)g_rand_int_range(random, 1, HOSTS);
-            uint64_t at = (g_rand_int(random) &
-                           (g_rand_boolean(random) ? 0x1fff : 0x43fff)) &
-                          ~7ull;
-            unsigned size = g_rand_boolean(random) ? 4 : 8;
-            struct farside_wire_read read = {.address = at,
-                                             .length = (uint16_t)size,
-                                             .space = FARSIDE_WIRE_REGISTERS};
-
-            send_write(peer[i],
-                       g_rand_boolean(random) ? FARSIDE_WIRE_REGISTERS
-                                              : FARSIDE_WIRE_REGISTERS_NP,
-                       at, g_rand_int(random), size, n);
-            rig_peer_send(peer[i], FARSIDE_WIRE_READ, &read, sizeof(read));
-            drain(peer[i], random);
-        }
-        g_string_truncate(commands, 0);
-        count = 0;
-        for (unsigned n = 0; n < 100; n++) {
-            unsigned at = IDT_NT + (g_rand_int(random) & 0xfc);
-
-            /* Other tests try accesses that wait for a peer. */
-            if (at >= IDT_OUTMSG && at < IDT_INMSG) {
-                continue;
-            }
-            count++;
-            g_string_append_printf(commands, "writel 0x%llx 0x%x\n",
-                                   RIG_BAR0 + at, g_rand_int(random));
-        }
-        rig_batch(host[0], commands->str, count);
-        drain(peer[1], random);
-        drain(peer[2], random);
-    }
+    setup_folder();
+    host[0] = new_host(0, "2");
+    fuzz.rig = host[0];
+    chip_fuzz(&fuzz, 111);
     ck_assert_uint_eq(rig_config_read(host[0], 0), IDENTITY);
-    g_string_free(commands, TRUE);
-    g_rand_free(random);
+    ck_assert_uint_eq(nt_read(0, IDT_NTINTMSK), IDT_INT_ALL);
 }
 END_TEST
 
@@ -775,7 +807,7 @@ static const struct {
 
 START_TEST(a_wrong_host_is_no_peer)
 {
-    g_autofree char *path = path_to(1);
+    g_autofree char *path = path_of(0, 1);
     struct farside_wire_hello hello;
 
     peer[1] = rig_peer_new_at(path);
@@ -791,22 +823,15 @@ START_TEST(a_wrong_host_is_no_peer)
 }
 END_TEST
 
-static TCase *add_case(Suite *suite, const char *name, SFun setup)
-{
-    TCase *tcase = tcase_create(name);
-
-    tcase_add_checked_fixture(tcase, setup, teardown);
-    tcase_set_timeout(tcase, 120);
-    suite_add_tcase(suite, tcase);
-    return tcase;
-}
-
 int main(void)
 {
     Suite *suite = suite_create("device_idt");
-    TCase *one = add_case(suite, "one", setup_one);
-    TCase *three = add_case(suite, "three", setup_three);
-    TCase *peers = add_case(suite, "peers", setup_peers);
+    TCase *one = chip_add_case(suite, "one", setup_one, teardown);
+    TCase *three = chip_add_case(suite, "three", setup_three, teardown);
+    TCase *peers = chip_add_case(suite, "peers", setup_peers, teardown);
+    TCase *seven =
+        chip_add_case(suite, "seven peers", setup_seven_peers, teardown);
+    TCase *hostile = chip_add_case(suite, "a hostile peer", NULL, teardown);
 
     tcase_add_test(one, registers_are_those_of_the_page);
     tcase_add_test(one, switch_registers_are_those_of_the_page);
@@ -824,8 +849,9 @@ int main(void)
     tcase_add_test(three, unmasking_interrupts);
     tcase_add_test(three, a_reset_is_seen_by_all);
     tcase_add_test(peers, silent_peers_do_not_hold_the_machine);
+    tcase_add_loop_test(seven, silent_peers_share_one_time_out, 0, 2);
     tcase_add_test(peers, each_peer_learns_of_its_own_windows);
-    tcase_add_loop_test(peers, any_access_is_survived, 0,
-                        G_N_ELEMENTS(fuzz_seeds));
+    tcase_add_test(hostile, no_number_keeps_the_writes_of_others_away);
+    tcase_add_test(chip_add_fuzz(suite, teardown), any_access_is_survived);
     return run_suite(suite);
 }

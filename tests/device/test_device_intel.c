@@ -93,25 +93,18 @@ static void setup_one(void)
 static void setup_peer(void)
 {
     setup_one();
-    peer = rig_peer_new(rig);
-    rig_peer_hello(peer);
-    rig_wait_link_up(rig, true);
+    peer = chip_meet(rig);
 }
 
 static void setup_two(void)
 {
     setup_one();
-    other =
-        rig_new_of(models[model].type, rig_link_path(rig), PROPERTIES, NULL);
-    rig_wait_link_up(rig, true);
-    rig_wait_link_up(other, true);
+    other = chip_new_other(rig, models[model].type, PROPERTIES);
 }
 
 static void teardown(void)
 {
-    g_clear_pointer(&peer, rig_peer_free);
-    g_clear_pointer(&other, rig_free);
-    g_clear_pointer(&rig, rig_free);
+    chip_stop(&rig, &other, &peer);
 }
 
 static uint64_t ecam(DeviceRig *machine, unsigned offset, unsigned size)
@@ -207,6 +200,13 @@ START_TEST(registers_are_those_of_the_page)
     }
     chip_check_gaps(rig, registers, INTEL_BAR_SIZE, INTEL_MSIX_TABLE,
                     INTEL_VECTORS, 3000);
+    /* What configuration space has of the NTB is read only. */
+    rig_config_write(rig, INTEL3_CFG_PPD, 0xffffffff);
+    ck_assert_uint_eq(rig_config_read(rig, INTEL3_CFG_PPD) & 0xff,
+                      is_gen3() ? 0x01 : 0);
+    rig_write(rig, ECAM + (CHIP_DEVFN << 12) + INTEL3_CFG_LINK_STATUS, 2,
+              0xffff);
+    ck_assert_uint_eq(link_status(rig), 0);
     rig_write(rig, AT(INTEL_SPAD), 4, 0x1234);
     rig_reset(rig);
     check_resets(rig, registers, false);
@@ -701,75 +701,40 @@ START_TEST(another_generation_is_no_peer)
 }
 END_TEST
 
-/* An access of the guest that waits for no answer of the far end */
-static void any_guest_access(GRand *random, unsigned size, uint64_t value)
-{
-    static const uint16_t offsets[] = {
-        INTEL_INT_STATUS, INTEL_SPAD,         INTEL_DOORBELL,  INTEL4_INTVEC,
-        INTEL3_INTVEC,    INTEL3_EMBAR1XBASE, INTEL4_XBASEIDX, INTEL4_SLOTSTS};
-    unsigned offset = offsets[g_rand_int_range(random, 0, 8)] +
-                      (unsigned)g_rand_int_range(random, 0, 12);
-
-    if (g_rand_boolean(random)) {
-        rig_write(rig, AT(offset), size, value);
-    } else {
-        rig_read(rig, AT(offset), size);
-    }
-}
+/* A model with each layout of registers */
+static const int fuzz_models[] = {0, 1, 4};
 
 /* Anything a guest and a peer may send: the device lives, and answers. */
 START_TEST(any_access_is_survived)
 {
-    static const uint64_t far[] = {FARSIDE_TWIN_TARGET, FARSIDE_TWIN_SIZE,
-                                   FARSIDE_TWIN_LINK, INTEL_SPAD, 0x8080};
-    GRand *random = g_rand_new_with_seed(8086 + (unsigned)_i);
+    static const ChipRange guest[] = {
+        {AT(0), INTEL_BAR_SIZE},      {AT(0), 0x200},
+        {AT(INTEL_XBASE), 0x40},      {AT(INTEL3_PEER_SPAD), 0x40},
+        {AT(INTEL4_PEER_SPAD), 0x40}, {AT(INTEL3_EMBAR1XBASE), 0x20},
+        {AT(INTEL4_LINK_CTRL), 0xc},  {AT(INTEL4_PPD0), 4},
+        {AT(INTEL6_PPD0), 4},         {0, 0}};
+    static const ChipRange far[] = {{FARSIDE_TWIN_TARGET, 0x28},
+                                    {FARSIDE_TWIN_LINK, 4},
+                                    {INTEL_SPAD, 4 * INTEL_SPADS},
+                                    {0, INTEL_BAR_SIZE},
+                                    {0, 0}};
+    ChipFuzz fuzz = {.peers = 1, .guest = guest, .far = far};
 
-    model = _i;
-    setup_peer();
-    for (unsigned i = 0; i < 6000; i++) {
-        unsigned size = 1u << g_rand_int_range(random, 0, 4);
-        uint64_t value = g_rand_int(random) |
-                         (uint64_t)(i % 3 ? 0 : g_rand_int(random)) << 32;
-        uint64_t offset = far[g_rand_int_range(random, 0, 5)] +
-                          (uint64_t)g_rand_int_range(random, 0, 0x28);
-
-        switch (g_rand_int_range(random, 0, 5)) {
-        case 0:
-            chip_send_write(peer, (unsigned)g_rand_int_range(random, 1, 3),
-                            offset & ~(uint64_t)(size - 1), value, size,
-                            (uint16_t)i);
-            break;
-        case 1:
-            rig_read(rig, RIG_BAR2 + (value & 0xffff), (unsigned)size);
-            break;
-        case 2:
-            rig_write(rig, RIG_BAR4 + (value & 0xffff), size, value);
-            break;
-        case 3:
-            any_guest_access(random, size, value);
-            break;
-        default:
-            rig_peer_send(peer,
-                          i & 2 ? FARSIDE_WIRE_DOORBELL : FARSIDE_WIRE_LINK,
-                          &value, sizeof(value));
-        }
-        while (rig_peer_poll(peer, 0)) {
-            rig_peer_receive_any(peer);
-        }
-    }
+    model = fuzz_models[_i];
+    rig = rig_new_of(models[model].type, NULL,
+                     CHIP_FUZZ_PROPERTIES ",bar2-size=1M,bar4-size=2M", NULL);
+    fuzz.rig = rig;
+    chip_fuzz(&fuzz, 8086 + (unsigned)_i);
     ck_assert_uint_eq(rig_config_read(rig, 0), models[model].identity);
-    g_rand_free(random);
+    ck_assert_uint_eq(rig_read(rig, XLMT(0), 8), 0);
 }
 END_TEST
 
 int main(void)
 {
     Suite *suite = suite_create("device_intel");
-    TCase *tcase = tcase_create("intel");
+    TCase *tcase = chip_add_case(suite, "intel", NULL, teardown);
 
-    tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_set_timeout(tcase, 60);
-    suite_add_tcase(suite, tcase);
     tcase_add_loop_test(tcase, registers_are_those_of_the_page, 0, MODELS);
     tcase_add_loop_test(tcase, link_is_up_while_both_are_enabled, 0, MODELS);
     tcase_add_loop_test(tcase, scratchpads_belong_to_their_side, 0, MODELS);
@@ -784,6 +749,7 @@ int main(void)
     tcase_add_loop_test(tcase, closing_waits_for_the_owner, 0,
                         G_N_ELEMENTS(closing));
     tcase_add_test(tcase, another_generation_is_no_peer);
-    tcase_add_loop_test(tcase, any_access_is_survived, 0, 2);
+    tcase_add_loop_test(chip_add_fuzz(suite, teardown), any_access_is_survived,
+                        0, (int)G_N_ELEMENTS(fuzz_models));
     return run_suite(suite);
 }

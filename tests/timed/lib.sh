@@ -35,3 +35,12 @@ copy_timer() { # HOST
 timer() { # HOST MODE FILE OFFSET COUNT [START]
     on "$1" "/tmp/timer $2 $3 $(($4)) $5 ${6:-}"
 }
+
+# agree WHAT MODEL LEAST GREATEST [POLL]: a guest's clock shows what the model computes,
+# within 1 % or 20 ns, after what a poll takes. The loop that measures has a few
+# instructions of 1 ns each.
+agree() {
+    local most=$(($2 / 100 > 20 ? $2 / 100 : 20))
+    echo "# $1: $3 to $4 ns, in the model $2 ns${5:+, and up to $5 ns until the poll}" >&3
+    [ "$2" -gt 0 ] && [ "$3" -ge "$2" ] && [ "$4" -le $(($2 + most + ${5:-0})) ]
+}

@@ -426,6 +426,7 @@ static const struct {
 } chips[] = {
     {"switchtec", ",bar4-size=256M"},
     {"amd", ",bar4-size=256M"},
+    {"intel-gen1", ",bar2-size=1M,bar4-size=1M"},
     {"intel-gen3", ",bar2-size=1M,bar4-size=1M"},
     {"intel-gen4", ",bar2-size=1M,bar4-size=1M"},
     {"intel-gen4-spr", ",bar4-size=256M"},

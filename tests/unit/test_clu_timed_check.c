@@ -106,9 +106,14 @@ static const struct {
     {"memory: 256MiB}\n  - {name: z, cpu: generic-host, devices: [{name: n, "
      "part: idt-ntb, at: rp0}]}\nchips:\n  - {name: s, chip: "
      "idt-89hpes32nt8ag2, ends: [z.n, a.d]} # {",
+     "{name: d, part: idt-ntb, at: rp1}", ""},
+    {"memory: 256MiB}\n  - {name: z, cpu: generic-host, devices: [{name: n, "
+     "part: idt-ntb, at: rp0}]}\nchips:\n  - {name: s, chip: "
+     "idt-89hpes32nt8ag2, ends: [z.n, a.d]}\nfaults:\n  - {name: f, target: "
+     "a.d, action: remove, at: 1ms} # {",
      "{name: d, part: idt-ntb, at: rp1}",
-     "t.yaml:10:5: chip s: what crosses a chip of `chips` has no virtual time; "
-     "join its hosts by `links`\n"},
+     "t.yaml:12:23: a.d is a partition of chip s, which a timed cluster does "
+     "not take away; name its host a, with action kill or restart\n"},
 };
 
 START_TEST(what_acts_in_real_time_is_refused)

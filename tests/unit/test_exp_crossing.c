@@ -221,6 +221,64 @@ START_TEST(a_late_answer_delays_the_completion)
 }
 END_TEST
 
+#define ADAPTER "part: idt-ntb"
+#define CABLE   "{name: z, part: generic-ntb, at: rp1}"
+
+/* Links come first, then the pairs of the chip's hosts. */
+START_TEST(each_two_hosts_of_a_chip_have_a_way)
+{
+    static const struct {
+        unsigned from, to, link, end;
+    } ways[] = {{0, 1, 1, 0}, {1, 0, 1, 1}, {0, 2, 2, 0},
+                {2, 0, 2, 1}, {1, 2, 3, 0}, {2, 1, 3, 1}};
+    static const char text[] =
+        "name: t\n"
+        "hosts:\n"
+        "  - {name: h0, cpu: generic-host, devices: [{name: n, " ADAPTER
+        ", at: rp0}, " CABLE "]}\n"
+        "  - {name: h1, cpu: generic-host, devices: [{name: n, " ADAPTER
+        ", at: rp0}, " CABLE "]}\n"
+        "  - {name: h2, cpu: generic-host, devices: [{name: n, " ADAPTER
+        ", at: rp0}]}\n"
+        "chips: [{name: s, chip: idt-89hpes32nt8ag2, ends: [h2.n, h0.n, "
+        "h1.n]}]\n"
+        "links: [{name: c, ends: [h0.z, h1.z], length: 400m}]\n";
+    static const unsigned partitions[] = {2, 0, 1}; /* hosts by partition */
+    Rig *rig = rig_of_text("t.yaml", text, NULL);
+    int64_t least[4], time = 1000;
+    GError *error = NULL;
+
+    ck_assert(exp_crossings_least(rig->description, least, &error));
+    /* The cable alone takes 5 ns for each metre. */
+    ck_assert_int_ge(least[0], 400 * 5);
+    for (unsigned i = 0; i < G_N_ELEMENTS(ways); i++, time += LATER) {
+        GPtrArray *hosts = rig->description->hosts;
+        ExpPathRequest request = {
+            .from = {.kind = TOPO_TARGET_CPU,
+                     .host = hosts->pdata[partitions[ways[i].from]],
+                     .bar = -1},
+            .to = {.kind = TOPO_TARGET_RAM,
+                   .host = hosts->pdata[partitions[ways[i].to]],
+                   .bar = -1},
+            .size_bytes = 4,
+        };
+        g_autoptr(ExpPath) path =
+            exp_path_new(rig->description, &request, &error);
+
+        ck_assert_msg(path, "%s", error ? error->message : "");
+        enter(rig, (ExpCrossing){.link = ways[i].link,
+                                 .end = ways[i].end,
+                                 .time = time,
+                                 .id = i});
+        run_to(rig, time + LATER / 2);
+        assert_near(rig->arrived[i], time + (path->time_ps + 999) / 1000);
+        ck_assert_int_lt(rig->arrived[i], time + 400 * 5);
+        ck_assert_int_le(least[ways[i].link], rig->arrived[i] - time);
+    }
+    rig_free(rig);
+}
+END_TEST
+
 /* The link is busy with a burst of writes when a read follows them. */
 START_TEST(a_read_does_not_pass_writes)
 {
@@ -817,6 +875,7 @@ int main(void)
 
     tcase_add_test(tcase, an_access_takes_the_time_of_its_path);
     tcase_add_test(tcase, a_late_answer_delays_the_completion);
+    tcase_add_test(tcase, each_two_hosts_of_a_chip_have_a_way);
     tcase_add_test(tcase, a_read_does_not_pass_writes);
     tcase_add_test(tcase, stores_share_a_narrow_link);
     tcase_add_test(tcase, a_store_on_an_idle_link_takes_the_cost_of_the_core);

@@ -191,6 +191,7 @@ struct TopoDevice {
 typedef enum TopoChip {
     TOPO_CHIP_SWITCHTEC,
     TOPO_CHIP_AMD,
+    TOPO_CHIP_INTEL_GEN1,
     TOPO_CHIP_INTEL_GEN3,
     TOPO_CHIP_INTEL_GEN4,
     TOPO_CHIP_INTEL_GEN4_SPR,
@@ -530,6 +531,10 @@ TopoDescription *topo_load_again_partly(const TopoDescription *description,
 /* Frees @description (nullable) and all it owns. */
 void topo_description_free(TopoDescription *description);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(TopoDescription, topo_description_free)
+
+/* All pairs of hosts that an NTB joins, as TopoLink: the links, then the pairs
+ * of each chip. To be unreferenced. */
+GPtrArray *topo_joins(const TopoDescription *description);
 
 /* True if packets can go to and from @device: its part has `nic:`. */
 bool topo_device_is_nic(const TopoDevice *device);
