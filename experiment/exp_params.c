@@ -222,6 +222,7 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                     has_rate ? topo_part_rate(part, "nodes.bandwidth") : 0,
                 .write_bytes = topo_part_bytes(part, "nodes.writes"),
                 .acknowledge = topo_part_time(part, "nodes.acknowledge"),
+                .passes = topo_part_int(part, "nodes.passes"),
                 .shares =
                     strcmp(topo_part_text(part, "nodes.shares"), "nodes") == 0,
             },

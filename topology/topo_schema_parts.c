@@ -130,6 +130,9 @@ static const TopoKey cpu_keys[] = {
     MAY("nodes.acknowledge", TIME, "0ps", "0ps", "1ms", 0,
         "time for which such a write stays on its way; meanwhile its root port "
         "sends no write to RAM or to a third node"),
+    MAY("nodes.passes", INT, "0", "0", "65536", 0,
+        "posted requests that may pass one that waits for this, if relaxed or "
+        "ID-based ordering allows it"),
     WORD("nodes.shares", "ports", "ports|nodes",
          "shares of what waits for a root port: ports: all ports are alike; "
          "nodes: its own node has as much as the others together, these are "

@@ -43,6 +43,9 @@ typedef struct FabNodeParams {
     SimTime acknowledge;  /* time for which a posted request stays on its way;
                              meanwhile its root port sends none to memory, or
                              to other nodes */
+    uint32_t passes;      /* of posted requests that may pass one that waits for
+                             acknowledgements, if RO or IDO allows it (PCIe 5.0
+                             table 2-40, A2b) */
     bool shares; /* an egress arbitrates between its node and the others, then
                     between these, then between ports; otherwise between ports
                     alone */
