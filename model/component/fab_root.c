@@ -44,6 +44,7 @@ static void read_answer(FabComponent *owner, FabTlp *tlp)
         tlp->ready_at = fab_root_nodes_from_memory(
             root, tlp->ingress->index, tlp->addr, tlp->request_bytes);
     }
+    tlp->attr |= root->params.id_ordering ? FAB_ATTR_IDO : 0;
     fab_tlp_answer(tlp, fab_root_host_source(root), ROOT_BDF,
                    root->params.completion_bytes, root->params.rcb_bytes,
                    tlp->ecrc);
