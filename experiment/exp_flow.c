@@ -222,9 +222,18 @@ static FabTarget optional_target_of(const ExpFabric *fabric,
                : target_of(fabric, flow, key);
 }
 
+/* The width of the time until a kernel that polls sees a store. */
+static SimTime period_of(const TopoPart *part)
+{
+    return topo_part_has(part, "poll.period")
+               ? topo_part_time(part, "poll.period")
+               : 2 * topo_part_time(part, "poll.notice");
+}
+
 static FabFlow *nvme_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                               SimTime warmup, GError **error)
 {
+    TopoTarget by = topo_flow_target(flow, "by");
     FabNvmeFlowParams params = {
         .device = device_of(fabric, flow),
         .drive = drive_params(topo_flow_device(flow, "device")->part),
@@ -243,8 +252,20 @@ static FabFlow *nvme_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         .shadow_doorbells = topo_flow_bool(flow, "shadow_doorbells"),
         .timeout = topo_flow_time(flow, "timeout"),
         .start = topo_flow_time(flow, "start"),
+        .pause = topo_flow_time(flow, "pause"),
     };
 
+    if (by.kind == TOPO_TARGET_DEVICE) {
+        const TopoPart *part = by.device->part;
+
+        params.by = gpu_of(fabric, flow, "by");
+        params.polling = true;
+        params.sq = target_of(fabric, flow, "by");
+        params.cq = params.sq;
+        params.lists = params.sq;
+        params.notice = topo_part_time(part, "poll.notice");
+        params.notice_period = period_of(part);
+    }
     return fab_nvme_flow_new(exp_fabric(fabric), topo_flow_name(flow), warmup,
                              &params, error);
 }
@@ -259,9 +280,7 @@ static FabFlow *pingpong_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         .count = topo_flow_int(flow, "count"),
         .store = topo_part_time(part, "store.latency"),
         .notice = topo_part_time(part, "poll.notice"),
-        .period = topo_part_has(part, "poll.period")
-                      ? topo_part_time(part, "poll.period")
-                      : 2 * topo_part_time(part, "poll.notice"),
+        .period = period_of(part),
         .gap = topo_part_time(part, "poll.gap"),
         .jitter = topo_part_time(part, "poll.jitter"),
         .start = topo_flow_time(flow, "start"),

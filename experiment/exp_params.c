@@ -145,12 +145,25 @@ static FabRootP2p p2p_of(const char *word)
     return number_of(word, words, G_N_ELEMENTS(words));
 }
 
+static FabMps mps_of(const char *word)
+{
+    static const char *const words[] = {
+        [FAB_MPS_JOINED] = "joined",
+        [FAB_MPS_SAFE] = "safe",
+        [FAB_MPS_PEERS] = "peer2peer",
+    };
+
+    return number_of(word, words, G_N_ELEMENTS(words));
+}
+
 FabRootParams exp_params_root(const TopoPart *part, bool iommu)
 {
     bool has_rate = topo_part_has(part, "nodes.bandwidth");
 
     return (FabRootParams){
+        .mps = mps_of(topo_part_text(part, "mps_policy")),
         .transit = topo_part_time(part, "transit"),
+        .id_ordering = topo_part_bool(part, "id_ordering"),
         .p2p = p2p_of(topo_part_text(part, "p2p")),
         .p2p_aborts = strcmp(topo_part_text(part, "p2p_refused"), "ca") == 0,
         .read_split_bytes = topo_part_bytes(part, "read_split"),
@@ -222,6 +235,7 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                     has_rate ? topo_part_rate(part, "nodes.bandwidth") : 0,
                 .write_bytes = topo_part_bytes(part, "nodes.writes"),
                 .acknowledge = topo_part_time(part, "nodes.acknowledge"),
+                .passes = topo_part_int(part, "nodes.passes"),
                 .shares =
                     strcmp(topo_part_text(part, "nodes.shares"), "nodes") == 0,
             },
@@ -283,6 +297,7 @@ FabEndpointParams exp_params_endpoint(const TopoPart *part)
         .write_latency = topo_part_time(part, "dma.write_latency"),
         .writes = topo_part_int(part, "dma.writes"),
         .flight_bytes = topo_part_bytes(part, "dma.in_flight"),
+        .queue = topo_part_int(part, "dma.queue"),
         .read_move = move_of(part, "read"),
         .write_move = move_of(part, "write"),
         .relaxed_ordering = topo_part_bool(part, "relaxed_ordering"),

@@ -385,6 +385,13 @@ static const TopoKey nvme_keys[] = {
     MAY("driver", HOST, NULL,
         "host whose CPU runs the driver; without it the borrower, or the "
         "device's own"),
+    MAY_TARGET("by", TOPO_MAY_BE_GPU,
+               "`host.device`, a GPU whose threads submit and poll instead of "
+               "the CPU, with queues and lists in its own memory: `depth` "
+               "operations at a time, the next ones when all are over"),
+    RANGE(
+        "pause", TIME, "0ps", NULL, "1s", 0,
+        "time of these threads from the last completion to the next doorbell"),
     RANGE("size", BYTES, NULL, "512B", "1GiB", REQUIRED,
           "bytes of one operation, a multiple of the part's `nvme.block`"),
     RANGE("count", INT, "1", "1", "1000000000000", 0, "operations in all"),
@@ -420,6 +427,27 @@ static void check_drive(TopoLoader *loader, const TopoFlow *flow,
     }
 }
 
+/* What threads of a GPU leave no choice of. */
+static void check_threads_drive(TopoLoader *loader, const TopoFlow *flow)
+{
+    static const char *const taken[] = {"sq", "cq", "prp_lists"};
+
+    if (topo_flow_target(flow, "by").kind == TOPO_TARGET_NONE) {
+        return;
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(taken); i++) {
+        if (topo_flow_target(flow, taken[i]).kind != TOPO_TARGET_NONE) {
+            topo_flow_report(loader, flow, taken[i],
+                             "the queues of `by` are in its own memory; leave "
+                             "it out");
+        }
+    }
+    if (topo_flow_bool(flow, "shadow_doorbells")) {
+        topo_flow_report(loader, flow, "shadow_doorbells",
+                         "`by` rings the doorbells alone; leave it out");
+    }
+}
+
 static void check_nvme(TopoLoader *loader, TopoFlow *flow)
 {
     TopoDevice *device = topo_flow_device(flow, "device");
@@ -434,6 +462,7 @@ static void check_nvme(TopoLoader *loader, TopoFlow *flow)
     if (device && device->part) {
         check_drive(loader, flow, device);
     }
+    check_threads_drive(loader, flow);
     check_total(loader, flow, "count");
 }
 

@@ -99,6 +99,9 @@ static const TopoKey cpu_keys[] = {
          "writes alone, or none"),
     WORD("p2p_refused", "ur", "ur|ca",
          "what the others meet: Unsupported Request, or Completer Abort"),
+    SWITCH("id_ordering",
+           "on: its completions have IDO, and posted writes from root port to "
+           "root port keep their Requester ID"),
     MAY("read_split", BYTES, "0B", "0B", "4096B", POWER,
         "reads forwarded from root port to root port are split into "
         "requests of this size; 0B: not split"),
@@ -119,6 +122,10 @@ static const TopoKey cpu_keys[] = {
     NEEDS("completion_size", BYTES, "64B", "4096B", POWER,
           "payload of a completion it sends; at most `mps`"),
     MPS,
+    WORD("mps_policy", "joined", "joined|safe|peer2peer",
+         "the payload that software sets: joined: the smallest `mps` of all "
+         "hosts that cables join; safe: that of the tree below a root port, "
+         "and of what NTBs and chips join to it; peer2peer: 128B"),
     MAY("nodes.latency", TIME, "0ps", "0ps", "1ms", 0,
         "latency between two nodes, added to `transit`"),
     MAY("nodes.bandwidth", RATE, NULL, "1MB/s", NULL, 0,
@@ -130,6 +137,9 @@ static const TopoKey cpu_keys[] = {
     MAY("nodes.acknowledge", TIME, "0ps", "0ps", "1ms", 0,
         "time for which such a write stays on its way; meanwhile its root port "
         "sends no write to RAM or to a third node"),
+    MAY("nodes.passes", INT, "0", "0", "65536", 0,
+        "posted requests that may pass one that waits for this, if relaxed or "
+        "ID-based ordering allows it"),
     WORD("nodes.shares", "ports", "ports|nodes",
          "shares of what waits for a root port: ports: all ports are alike; "
          "nodes: its own node has as much as the others together, these are "
@@ -343,6 +353,9 @@ static const TopoKey ntb_keys[] = {
         MAY("dma.writes", INT, "0", "0", "65536", 0,                            \
             "writes (operations) its DMA engine works on at a time; 0: no "     \
             "limit"),                                                           \
+        MAY("dma.queue", INT, "2", "1", "4096", 0,                              \
+            "writes, and as many read requests, that its DMA engine keeps "     \
+            "ready at its port, in one queue: requests wait behind writes"),    \
         MAY("dma.in_flight", BYTES, "0B", "0B", "1GiB", 0,                      \
             "bytes of reads under way at a time; 0B: only `dma.reads` limits"), \
         MOVE("read", "moves the data of a read inside the device, when all "    \

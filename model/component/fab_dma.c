@@ -55,6 +55,13 @@ static void queue_push(DmaQueue *queue, FabDma *dma)
     queue->tail = dma;
 }
 
+static void queue_push_first(DmaQueue *queue, FabDma *dma)
+{
+    dma->next = queue->head;
+    queue->head = dma;
+    queue->tail = queue->tail && dma->next ? queue->tail : dma;
+}
+
 static void queue_pop(DmaQueue *queue)
 {
     queue->head = queue->head->next;
@@ -150,7 +157,8 @@ static inline bool has_room(const FabEndpoint *endpoint, FabClass cls)
 {
     const FabPort *port = endpoint->component.ports[0];
 
-    return fab_port_queued(port, ENDPOINT_SOURCE, cls) < DMA_QUEUE_TLPS &&
+    return fab_port_queued(port, ENDPOINT_SOURCE, cls) <
+               endpoint->params.queue &&
            (G_LIKELY(!endpoint->atc) || cls != FAB_CLASS_P ||
             fab_atc_held(endpoint->atc, cls) < endpoint->params.ats.writes);
 }
@@ -545,7 +553,11 @@ void fab_dma_translated(FabEndpoint *endpoint, FabDma *dma)
         : writes       ? &engine->writes
                        : &engine->reads;
 
-    queue_push(queue, dma);
+    if (dma->is_fetch) {
+        queue_push_first(queue, dma);
+    } else {
+        queue_push(queue, dma);
+    }
     if (writes) {
         dma->transaction =
             dma->metered ? fab_transaction_new(endpoint->component.fabric) : 0;

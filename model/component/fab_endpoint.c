@@ -200,6 +200,9 @@ FabEndpoint *fab_endpoint_new(FabFabric *fabric, const char *name,
     fab_component_init(component, fabric, &endpoint_ops, FAB_KIND_ENDPOINT,
                        name);
     endpoint->params = *params;
+    if (params->queue == 0) {
+        endpoint->params.queue = DMA_QUEUE_TLPS;
+    }
     for (unsigned i = 0; i < FAB_BARS; i++) {
         component->bars[i] = params->bars[i];
     }

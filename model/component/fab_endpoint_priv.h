@@ -84,7 +84,8 @@ void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
  * posted requests. */
 #define ENDPOINT_SOURCE 0
 
-/* TLPs of a class that the engine keeps ready at the egress. */
+/* TLPs of a class that the engine keeps ready at the egress, unless the
+ * parameters say otherwise. */
 #define DMA_QUEUE_TLPS 2
 
 #endif

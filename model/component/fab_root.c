@@ -44,6 +44,7 @@ static void read_answer(FabComponent *owner, FabTlp *tlp)
         tlp->ready_at = fab_root_nodes_from_memory(
             root, tlp->ingress->index, tlp->addr, tlp->request_bytes);
     }
+    tlp->attr |= root->params.id_ordering ? FAB_ATTR_IDO : 0;
     fab_tlp_answer(tlp, fab_root_host_source(root), ROOT_BDF,
                    root->params.completion_bytes, root->params.rcb_bytes,
                    tlp->ecrc);
@@ -215,6 +216,68 @@ static inline bool is_held(FabRoot *root, const FabTlp *tlp)
             is_ordered(root, tlp));
 }
 
+/* @passer, behind @before in the queue, takes its first place, with the number
+ * of the first one there. Those that it passes, and the reads and completions
+ * that may not pass it any more, count on by one. */
+static void go_first(RootIngress *ingress, FabTlp *before, FabTlp *passer)
+{
+    FabFifo *posted = &ingress->posted;
+    uint64_t first = posted->head->posted_before;
+    uint64_t last = passer->posted_before;
+
+    before->next = passer->next;
+    if (posted->tail == passer) {
+        posted->tail = before;
+    }
+    for (FabTlp *tlp = posted->head; tlp != passer->next; tlp = tlp->next) {
+        tlp->posted_before++;
+    }
+    for (FabTlp *tlp = ingress->others.head; tlp; tlp = tlp->next) {
+        if (tlp->posted_before > first && tlp->posted_before <= last) {
+            tlp->posted_before++;
+        }
+    }
+    passer->posted_before = first;
+    passer->next = posted->head;
+    posted->head = passer;
+}
+
+/* True if @tlp may pass all posted requests of the queue that are ahead of it.
+ */
+static bool may_go_first(const FabFifo *posted, const FabTlp *tlp)
+{
+    for (const FabTlp *ahead = posted->head; ahead != tlp;
+         ahead = ahead->next) {
+        if (fab_tlp_may_pass(tlp, ahead) == FAB_PASS_NO) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first posted request is held. Puts one that may pass it, and is not held,
+ * into its place. Returns whether there is one. A request that the IOMMU has
+ * not translated yet is passed by none. */
+static bool pass(FabRoot *root, RootIngress *ingress)
+{
+    FabTlp *before = ingress->posted.head;
+
+    if (ingress->passed >= root->params.nodes.passes) {
+        return false;
+    }
+    for (FabTlp *tlp = before->next;
+         tlp && tlp->posted_before == before->posted_before + 1;
+         before = tlp, tlp = tlp->next) {
+        if (tlp->attr & (FAB_ATTR_RO | FAB_ATTR_IDO) && !is_held(root, tlp) &&
+            may_go_first(&ingress->posted, tlp)) {
+            go_first(ingress, before, tlp);
+            ingress->passed++;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Dispatches the TLPs at root port @from whose turn it is. */
 static void dispatch_more(FabRoot *root, unsigned from)
 {
@@ -225,9 +288,14 @@ static void dispatch_more(FabRoot *root, unsigned from)
 
         if (other && other->posted_before <= ingress->posted_dispatched) {
             dispatch(root, fab_fifo_pop(&ingress->others));
-        } else if (posted &&
-                   posted->posted_before == ingress->posted_dispatched &&
-                   !is_held(root, posted)) {
+        } else if (!posted ||
+                   posted->posted_before != ingress->posted_dispatched) {
+            return;
+        } else if (!is_held(root, posted)) {
+            ingress->passed = 0;
+            ingress->posted_dispatched++;
+            dispatch(root, fab_fifo_pop(&ingress->posted));
+        } else if (pass(root, ingress)) {
             ingress->posted_dispatched++;
             dispatch(root, fab_fifo_pop(&ingress->posted));
         } else {
@@ -252,6 +320,9 @@ static void translated(FabRoot *root, FabTlp *tlp)
         if (tlp->posted_before != ingress->posted_dispatched ||
             is_held(root, tlp)) {
             fab_fifo_insert_posted(&ingress->posted, tlp);
+            if (G_UNLIKELY(root->params.nodes.passes)) {
+                dispatch_more(root, from);
+            }
             return;
         }
         ingress->posted_dispatched++;

@@ -435,8 +435,11 @@ void fab_root_cpu_completion(FabRoot *root, FabTlp *tlp)
 
 void fab_root_use_cores(FabRoot *root, uint32_t cores)
 {
-    SimTime time = root->params.cpu.combine ? root->params.cpu.combine
-                                            : root->params.cpu.mmio_write;
+    SimTime time = root->params.cpu.mmio_write;
+
+    if (root->params.cpu.combine) {
+        time = MIN(time, root->params.cpu.combine);
+    }
 
     root->cores += cores;
     root->cpu_queue = ROOT_QUEUE_TLPS +

@@ -24,6 +24,8 @@ typedef struct RootIngress {
     uint64_t posted_received;   /* number of posted requests received */
     uint64_t posted_dispatched; /* number of posted requests dispatched */
     uint32_t ordered_bytes;     /* of ordered writes under way to memory */
+    uint32_t
+        passed; /* posted requests that have passed the first of `posted` */
     SimTime visible_at; /* when all writes to memory so far are visible */
     FabFifo posted; /* translated posted requests behind an untranslated one; by
                        posted_before */

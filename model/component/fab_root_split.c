@@ -261,6 +261,19 @@ static inline SimTime piece_slot(FabRoot *root, unsigned from, SimTime time)
     return time;
 }
 
+/* Largest piece of the write @tlp to root port @to; 0: any. Where software sets
+ * other payloads there, the root splits by those, too. */
+static uint32_t write_most(const FabRoot *root, const FabTlp *tlp, unsigned to)
+{
+    uint32_t split = root->params.write_split_bytes;
+    uint32_t mps = root->component.ports[to]->mps_bytes;
+
+    if (G_LIKELY(tlp->payload_bytes <= mps)) {
+        return split;
+    }
+    return split ? MIN(split, mps) : mps;
+}
+
 FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to)
 {
     RootPath *path = fab_root_path(root, from, to);
@@ -268,8 +281,11 @@ FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to)
     uint32_t left = tlp->payload_bytes - path->posted_sent;
     FabTlp *piece = piece_new(root, tlp, path->posted_sent);
 
+    if (root->params.id_ordering) {
+        piece->requester_id = tlp->requester_id;
+    }
     piece->payload_bytes =
-        piece_bytes(piece->addr, left, root->params.write_split_bytes);
+        piece_bytes(piece->addr, left, write_most(root, tlp, to));
     piece->data = tlp->data;
     piece->transaction = tlp->transaction;
     fab_account_given(root->component.fabric, piece);

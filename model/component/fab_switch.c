@@ -342,6 +342,12 @@ void fab_switch_set_direct(FabComponent *sw, FabDirect direct)
     as_switch(sw)->direct = direct;
 }
 
+const GPtrArray *fab_switch_chip(const FabComponent *component)
+{
+    return component->ops == &switch_ops ? ((const FabSwitch *)component)->chip
+                                         : NULL;
+}
+
 void fab_switch_join(FabComponent *a, FabComponent *b)
 {
     FabSwitch *first = as_switch(a), *second = as_switch(b);

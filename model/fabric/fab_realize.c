@@ -7,6 +7,7 @@
 #include "fab_ntb.h"
 #include "fab_root.h"
 #include "fab_replay_priv.h"
+#include "fab_switch.h"
 #include "fab_enumerate_priv.h"
 
 bool fab_fabric_connect(FabComponent *a, unsigned port_a, FabComponent *b,
@@ -58,10 +59,62 @@ static void port_realize(FabPort *port, uint32_t mps_bytes)
     fab_dpc_init(port);
 }
 
+/* The policy of the root @component; FAB_MPS_JOINED if it is none. */
+static FabMps mps_policy(FabComponent *component)
+{
+    const FabRoot *root = fab_component_as_root(component);
+
+    return root ? fab_root_params(root)->mps : FAB_MPS_JOINED;
+}
+
+/* Adds what a chip joins to @member without a link. */
+static void island_add_chip(GPtrArray *island, FabComponent *member)
+{
+    const FabNtb *ntb = fab_component_as_ntb(member);
+    const GPtrArray *chip = fab_switch_chip(member);
+
+    for (unsigned j = 1; ntb && j < fab_ntb_ways(ntb); j++) {
+        FabComponent *far = fab_ntb_far_end(ntb, j);
+
+        if (far) {
+            island_add(island, far);
+        }
+    }
+    for (unsigned j = 0; chip && j < chip->len; j++) {
+        island_add(island, chip->pdata[j]);
+    }
+}
+
+/* Adds what the links of @member lead to. Returns the smallest Max_Payload_Size
+ * at them. A root that sets each tree by itself joins none of them. */
+static uint32_t island_add_peers(GPtrArray *island, const FabComponent *member)
+{
+    uint32_t mps = 4096;
+
+    for (unsigned j = 0; j < member->port_count; j++) {
+        const FabPort *port = member->ports[j], *peer = port->peer;
+
+        if (!peer) {
+            continue;
+        }
+        mps = MIN(mps, port->params.mps_bytes);
+        if (mps_policy(peer->owner) == FAB_MPS_JOINED) {
+            island_add(island, peer->owner);
+        } else {
+            mps = MIN(mps, peer->params.mps_bytes);
+        }
+        if (mps_policy(peer->owner) == FAB_MPS_PEERS) {
+            mps = MIN(mps, 128);
+        }
+    }
+    return mps;
+}
+
 /*
- * Realizes the ports of all components that links and chips join to @component.
- * They use the smallest Max_Payload_Size of their connected ports, because an
- * NTB forwards payloads unchanged.
+ * Realizes the ports of all components that links and chips join to @component,
+ * which is no root that sets each tree by itself. They use the smallest
+ * Max_Payload_Size of their connected ports, because an NTB forwards payloads
+ * unchanged.
  */
 static void island_realize(FabComponent *component)
 {
@@ -71,30 +124,33 @@ static void island_realize(FabComponent *component)
     island_add(island, component);
     for (unsigned i = 0; i < island->len; i++) {
         FabComponent *member = island->pdata[i];
-        const FabNtb *ntb = fab_component_as_ntb(member);
 
-        for (unsigned j = 0; j < member->port_count; j++) {
-            const FabPort *port = member->ports[j];
-
-            if (!port->peer) {
-                continue;
-            }
-            mps = MIN(mps, port->params.mps_bytes);
-            island_add(island, port->peer->owner);
-        }
-        for (unsigned j = 1; ntb && j < fab_ntb_ways(ntb); j++) {
-            FabComponent *far = fab_ntb_far_end(ntb, j);
-
-            if (far) {
-                island_add(island, far);
-            }
-        }
+        mps = MIN(mps, island_add_peers(island, member));
+        island_add_chip(island, member);
     }
     for (unsigned i = 0; i < island->len; i++) {
         const FabComponent *member = island->pdata[i];
 
         for (unsigned j = 0; j < member->port_count; j++) {
-            port_realize(member->ports[j], mps);
+            FabPort *port = member->ports[j];
+
+            port_realize(port, mps);
+            if (port->peer && mps_policy(port->peer->owner) != FAB_MPS_JOINED) {
+                port_realize(port->peer, mps);
+            }
+        }
+    }
+}
+
+/* Realizes the ports of a root that sets each tree by itself and has no tree
+ * there. The islands below the others realize them. */
+static void empty_ports_realize(FabComponent *component)
+{
+    component->ports_realized = true;
+    for (unsigned j = 0; j < component->port_count; j++) {
+        if (!component->ports[j]->peer) {
+            port_realize(component->ports[j],
+                         component->ports[j]->params.mps_bytes);
         }
     }
 }
@@ -136,7 +192,9 @@ static bool enumerate_all(FabFabric *fabric, FabErrorTaker take, void *opaque)
             take(opaque, component->name, error);
             ok = false;
         }
-        if (!component->ports_realized) {
+        if (mps_policy(component) != FAB_MPS_JOINED) {
+            empty_ports_realize(component);
+        } else if (!component->ports_realized) {
             island_realize(component);
         }
     }

@@ -282,6 +282,7 @@ static void dmas_init(CopyFlow *self, const CopyPlaces *places)
 
     self->command = (FabDma){
         .type = FAB_TLP_MRD,
+        .is_fetch = true,
         .size_bytes = self->params.command_bytes,
         .flow = number,
         .done = command_done,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fab_lend.h"
+#include "fab_nvme_bell_priv.h"
 #include "fab_nvme_places_priv.h"
 
 /* A command identifier has the number of the command in its low bits and the
@@ -55,7 +56,8 @@ struct NvmeFlow {
     SimTime *visible_at; /* by completion entry: when it became visible */
     FabNvmeArea placed[FAB_NVME_AREAS]; /* SQ, CQ and lists that are not in the
                               driver's memory; home NULL: they are */
-    bool reads_cq;   /* the CQ is not in the driver's memory */
+    bool has_area;   /* the CQ is not in the driver's memory */
+    bool reads_cq;   /* so a CPU reads it there */
     bool is_reading; /* a read of its head is under way */
     bool must_read;  /* an interrupt came meanwhile */
     unsigned cq_watch, msi_watch;
@@ -75,7 +77,8 @@ struct NvmeFlow {
     Operation *submit_head, *submit_tail;
     uint64_t started, finished; /* operations */
     uint64_t next_block;
-    SimEvent notice_event, timeout_event;
+    FabNvmeBell tail, head; /* of params.by */
+    SimEvent notice_event, timeout_event, pause_event;
 };
 
 static SimTime nvme_now(const NvmeFlow *self)
@@ -103,9 +106,13 @@ static void bell_sent(void *owner)
     }
 }
 
-/* The CPU stores @bytes to its own memory. */
+/* The CPU stores @bytes to its own memory. What a GPU stores to its own is no
+ * TLP, and its time is in the pause. */
 static void memory_store(NvmeFlow *self, FabBusAddr addr, uint32_t bytes)
 {
+    if (self->params.by) {
+        return;
+    }
     for (uint32_t done = 0; done < bytes; done += STORE_BYTES) {
         fab_root_write(self->params.driver, addr + done,
                        MIN(bytes - done, STORE_BYTES), 0, self->flow.number);
@@ -119,6 +126,11 @@ static void tail_ring(NvmeFlow *self)
     }
     self->bell[self->bell_last] = self->sq_tail;
     self->bell_last = (self->bell_last + 1) % self->params.entries;
+    if (self->params.by) {
+        fab_nvme_bell_ring(&self->tail,
+                           fab_nvme_bell(self->resets, self->sq_tail));
+        return;
+    }
     fab_root_write_then(self->params.driver, self->bells, FAB_NVME_BELL_BYTES,
                         fab_nvme_bell(self->resets, self->sq_tail),
                         self->flow.number, bell_sent, self);
@@ -129,6 +141,11 @@ static void head_ring(NvmeFlow *self)
     if (self->params.shadow_doorbells) {
         memory_store(self, self->shadow + FAB_NVME_BELL_BYTES,
                      FAB_NVME_BELL_BYTES);
+    }
+    if (self->params.by) {
+        fab_nvme_bell_ring(&self->head,
+                           fab_nvme_bell(self->resets, self->cq_head));
+        return;
     }
     fab_root_write(self->params.driver, self->bells + FAB_NVME_BELL_BYTES,
                    FAB_NVME_BELL_BYTES,
@@ -317,11 +334,16 @@ static void entries_take(NvmeFlow *self)
     while (entry_is_new(self)) {
         entry_take(self);
     }
-    if (self->cq_head == before) {
+    if (self->cq_head == before ||
+        (self->params.by && self->finished < self->started)) {
         return;
     }
     /* The next step does not wait for this doorbell. */
-    if (self->finished < self->params.count) {
+    if (self->finished < self->params.count && self->params.by) {
+        head_ring(self);
+        sim_event_reschedule(&self->pause_event,
+                             nvme_now(self) + self->params.pause);
+    } else if (self->finished < self->params.count) {
         operations_begin(self);
         head_ring(self);
     } else {
@@ -410,18 +432,34 @@ static void interrupt_handle(void *owner)
     queue_look(owner);
 }
 
+static void pause_event(SimEvent *event)
+{
+    operations_begin(SIM_CONTAINER_OF(event, NvmeFlow, pause_event));
+}
+
 static void notice_event(SimEvent *event)
 {
     queue_look(SIM_CONTAINER_OF(event, NvmeFlow, notice_event));
+}
+
+/* The time from a completion entry in memory until a poll sees it. */
+static SimTime notice_time(NvmeFlow *self)
+{
+    const FabNvmeFlowParams *params = &self->params;
+    SimTime poll = fab_root_params(params->driver)->cpu.poll;
+
+    return params->by ? params->notice - params->notice_period / 2 +
+                            sim_random_below(&self->flow.random,
+                                             params->notice_period + 1)
+                      : sim_random_below(&self->flow.random, 2 * poll + 1);
 }
 
 /* A completion entry is in memory. */
 static void entry_visible(void *owner, FabBusAddr addr, uint64_t data)
 {
     NvmeFlow *self = owner;
-    FabBusAddr begin = self->reads_cq ? self->placed[1].addr : self->cq;
+    FabBusAddr begin = self->has_area ? self->placed[1].addr : self->cq;
     uint32_t index = (addr - begin) / FAB_NVME_CQE_BYTES;
-    SimTime poll = fab_root_params(self->params.driver)->cpu.poll;
 
     if (FAB_NVME_CQE_SQ(data) != fab_nvme_queue_number(self->queue)) {
         return; /* other data, behind a BAR that flows share */
@@ -435,8 +473,7 @@ static void entry_visible(void *owner, FabBusAddr addr, uint64_t data)
     if (self->params.polling && !self->reads_cq &&
         !sim_event_is_pending(&self->notice_event)) {
         sim_event_schedule(&self->notice_event,
-                           nvme_now(self) + sim_random_below(&self->flow.random,
-                                                             2 * poll + 1));
+                           nvme_now(self) + notice_time(self));
     }
 }
 
@@ -482,6 +519,7 @@ static void queue_reset(NvmeFlow *self)
     memset(self->cqes, 0, self->params.entries * sizeof(*self->cqes));
     self->submit_head = NULL;
     sim_event_cancel(&self->notice_event);
+    sim_event_cancel(&self->pause_event);
     fab_nvme_queue_reset(self->queue);
     commands_free(self);
     for (uint32_t i = 0; i < self->params.depth; i++) {
@@ -528,6 +566,8 @@ static void nvme_event(SimEvent *event)
                    SIM_PRIORITY_NORMAL, self->flow.rank);
     sim_event_init(&self->timeout_event, engine, timeout_event,
                    SIM_PRIORITY_NORMAL, self->flow.rank);
+    sim_event_init(&self->pause_event, engine, pause_event, SIM_PRIORITY_NORMAL,
+                   self->flow.rank);
     operations_begin(self);
     if (self->reads_cq && self->params.polling) {
         head_read(self);
@@ -540,7 +580,8 @@ static void nvme_free(FabFlow *flow)
 
     sim_event_cancel(&self->notice_event);
     sim_event_cancel(&self->timeout_event);
-    if (self->reads_cq) {
+    sim_event_cancel(&self->pause_event);
+    if (self->has_area) {
         fab_nvme_area_unwatch(&self->placed[1], self->cq_watch);
     } else {
         fab_root_unwatch(self->params.driver, self->cq_watch);
@@ -659,9 +700,10 @@ static void memory_init(NvmeFlow *self, const FabNvmePlaces *places)
     self->shadow = places->cpu[3];
     self->device_lists = places->device[2];
     memcpy(self->placed, places->placed, sizeof(self->placed));
-    self->reads_cq =
+    self->has_area =
         places->placed[1].home &&
         places->placed[1].home != fab_root_component(self->params.driver);
+    self->reads_cq = self->has_area && !self->params.by;
     self->device_buffer = places->device_buffer;
     self->bells = places->bells;
     self->stride_bytes = places->stride_bytes;
@@ -703,7 +745,12 @@ static void queue_init(NvmeFlow *self, const FabNvmePlaces *places)
     };
 
     self->queue = fab_nvme_queue_new(self->nvme, &queue);
-    if (self->reads_cq) {
+    fab_nvme_bell_init(&self->tail, self->params.by, self->bells,
+                       self->flow.number, bell_sent, self);
+    fab_nvme_bell_init(&self->head, self->params.by,
+                       self->bells + FAB_NVME_BELL_BYTES, self->flow.number,
+                       NULL, NULL);
+    if (self->has_area) {
         self->cq_watch =
             fab_nvme_area_watch(&self->placed[1], entry_visible, self);
     } else {

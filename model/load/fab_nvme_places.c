@@ -52,6 +52,10 @@ static const char *flow_wrong(const FabNvmeFlowParams *params)
         return "a queue must have 2 to 4096 entries";
     } else if (params->timeout <= 0 || params->timeout > SIM_TIME_NONE / 4) {
         return "the time-out must be above 0 and below 26 days";
+    } else if (params->by && !params->polling) {
+        return "threads of a GPU poll; they take no interrupts";
+    } else if (params->by && params->shadow_doorbells) {
+        return "threads of a GPU have no shadow doorbells";
     } else if (params->start > SIM_TIME_NONE / 4) {
         return "the start must be below 26 days";
     } else if (fab_endpoint_params(params->device)->write_bytes <
@@ -272,9 +276,10 @@ bool fab_nvme_find_places(const FabNvmeFlowParams *params, const FabNvme *peer,
     return find_areas(params, bytes, places, error) &&
            fab_target_take(&params->buffer, buffer_bytes,
                            &places->device_buffer, error) &&
-           fab_route_map(driver, device,
-                         device->bars[0].addr + fab_nvme_next_bells(peer),
-                         2 * FAB_NVME_BELL_BYTES, &places->bells, error) &&
+           fab_route_map(
+               params->by ? fab_endpoint_component(params->by) : driver, device,
+               device->bars[0].addr + fab_nvme_next_bells(peer),
+               2 * FAB_NVME_BELL_BYTES, &places->bells, error) &&
            fab_route_map(device, params->buffer.component,
                          places->device_buffer, buffer_bytes,
                          &places->device_buffer, error) &&

@@ -32,7 +32,7 @@ typedef struct FabNvmePlaces {
     /* Those that are not in the driver's memory; shadow doorbells always are */
     FabNvmeArea placed[FAB_NVME_AREAS];
     FabBusAddr device_buffer;
-    FabBusAddr bells;
+    FabBusAddr bells; /* for the driver */
     FabBusAddr msi;
 } FabNvmePlaces;
 

@@ -142,6 +142,7 @@ static void add_nodes(Gen *gen, unsigned host)
         ", nodes.latency: 150ns",
         ", nodes: {latency: 90ns, bandwidth: 5GB/s}",
         ", nodes: {writes: 1KiB, acknowledge: 300ns}",
+        ", nodes: {acknowledge: 500ns, passes: 5}",
         ", nodes: {bandwidth: 1GB/s, writes: 64B, acknowledge: 2us}",
     };
 

@@ -222,6 +222,71 @@ START_TEST(dma_read_limited_by_outstanding)
 }
 END_TEST
 
+/* Both directions at once: each request waits behind the writes that the engine
+ * keeps ready, so few reads under way lose, and writes lose the bytes of the
+ * requests alone. _i: with reads enough, they lose nothing. */
+START_TEST(requests_wait_behind_queued_writes)
+{
+    const double byte = (double)WIRE(1000) / 1000;
+    FabRootParams root_params = lab_root_params(false);
+    FabEndpointParams device_params = lab_device_params();
+    FabDmaFlowParams reads, writes;
+    FabFlow *read, *write;
+    FabFlowResult result;
+    double got, wait;
+
+    device_params.queue = 64;
+    device_params.reads = _i ? 256 : 4;
+    host_new_with(&root_params, &device_params);
+    reads = dma_params(FAB_TLP_MRD, 16384, UINT64_MAX);
+    writes = dma_params(FAB_TLP_MWR, 16384, UINT64_MAX);
+    read = dma_flow("r", 20 * SIM_US, &reads);
+    write = dma_flow("w", 20 * SIM_US, &writes);
+    ck_assert(fab_flows_run(fabric, 520 * SIM_US, NULL));
+    fab_flow_result(read, &result);
+    got = rate(&result);
+    if (_i) {
+        lab_check_near(got, 256 / (CPLD(256) * byte) * 374 / 375, 0.01);
+    } else {
+        /* 64 writes, the requests between them, and the way of a read. */
+        wait = 64 * MWR(256) * byte + 3 * MRD * byte;
+        lab_check_near(got,
+                       4 * 512 /
+                           (wait + LINK(MRD) + MEMORY_LATENCY +
+                            LINK(CPLD(256)) + WIRE(CPLD(256))),
+                       0.02);
+    }
+    fab_flow_result(write, &result);
+    lab_check_near(rate(&result),
+                   (1 / byte * 374 / 375 - got / 512 * MRD) * 256 / MWR(256),
+                   0.01);
+}
+END_TEST
+
+/* A command is fetched before the data of another copy that the engine reads.
+ */
+START_TEST(copies_of_both_directions_do_not_wait_for_each_other)
+{
+    FabCopyFlowParams reads, writes;
+    FabFlow *read, *write;
+    FabFlowResult result;
+
+    host_new();
+    reads = copy_params(FAB_TLP_MRD, 4, false);
+    writes = copy_params(FAB_TLP_MWR, 32, false);
+    reads.size_bytes = 4 << 20;
+    writes.size_bytes = 65536;
+    read = copy_flow("r", &reads);
+    write = copy_flow("w", &writes);
+    ck_assert(fab_flows_run(fabric, SIM_TIME_NONE, NULL));
+    fab_flow_result(write, &result);
+    /* 2 MiB of writes are over before one of the reads of 4 MiB is. */
+    ck_assert_int_lt(result.end, (SimTime)((4 << 20) * 0.129e3));
+    fab_flow_result(read, &result);
+    ck_assert_uint_eq(result.failed, 0);
+}
+END_TEST
+
 START_TEST(dma_latency_is_the_sum_of_the_parts)
 {
     FabRootParams root_params = lab_root_params(false);
@@ -1005,6 +1070,8 @@ int main(void)
     tcase_add_loop_test(dma, dma_write_fills_the_link, 0, 3);
     tcase_add_loop_test(dma, dma_read_fills_the_link, 0, 3);
     tcase_add_test(dma, dma_read_limited_by_outstanding);
+    tcase_add_loop_test(dma, requests_wait_behind_queued_writes, 0, 2);
+    tcase_add_test(dma, copies_of_both_directions_do_not_wait_for_each_other);
     tcase_add_test(dma, dma_latency_is_the_sum_of_the_parts);
     tcase_add_test(dma, write_read_is_a_write_and_a_read);
     tcase_add_loop_test(dma, moves_are_limited_by_the_buffer, 0, 4);

@@ -147,6 +147,89 @@ START_TEST(a_way_of_its_own)
 }
 END_TEST
 
+/* Writes alternate between two nodes. With RO, the later ones to the node of
+ * those under way pass the first one that waits, but no more than so many. So
+ * they go in bunches, and each change of the node waits for an acknowledgement:
+ * while n pass, n + 1 for the other node gather; these go then, and n more of
+ * their node pass the next one. Without RO each write waits. */
+START_TEST(relaxed_writes_pass_in_bunches)
+{
+    const unsigned passes = 1u << _i, count = 1024;
+    FabRootParams params = fixture_root();
+    double times[2];
+
+    params.nodes.acknowledge = 2 * SIM_US;
+    params.nodes.passes = passes;
+    for (unsigned relaxed = 0; relaxed < 2; relaxed++) {
+        g_autoptr(Fixture) fixture = fixture_new();
+        SimTime last = 0;
+        Host host;
+
+        host_init(&host, fixture, &params);
+        for (unsigned i = 0; i < count; i++) {
+            FixtureEnd *to = host.end[i % 2 ? 4 : 2];
+            FabTlp *tlp = fixture_tlp(host.end[0], FAB_TLP_MWR,
+                                      fixture_bar(to, 2) + 64 * i, 64);
+
+            tlp->attr = relaxed ? FAB_ATTR_RO : 0;
+            fixture_send(host.end[0], tlp);
+        }
+        fixture_run(fixture);
+        ck_assert_uint_eq(host.end[2]->log->len + host.end[4]->log->len, count);
+        for (unsigned n = 2; n < ENDS; n += 2) {
+            const FixtureLog *log =
+                fixture_log(host.end[n], host.end[n]->log->len - 1);
+
+            last = MAX(last, log->time);
+        }
+        times[relaxed] = (double)last;
+        fixture_assert_drained(fixture);
+    }
+    fixture_assert_near(times[0], (count - 1.0) * 2 * SIM_US, 0.01);
+    fixture_assert_near(times[1], (double)count / (2 * passes + 1) * 2 * SIM_US,
+                        0.1);
+}
+END_TEST
+
+/* A read never passes a posted request that came before it, also if a later
+ * posted request does. */
+START_TEST(reads_stay_behind_what_is_passed)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabRootParams params = fixture_root();
+    /* Two to node 1; the next, to node 2, waits; a read of node 2; then one
+     * that passes. */
+    static const struct {
+        unsigned to;
+        bool is_read;
+    } sent[] = {{2, false}, {4, false}, {4, true}, {2, false}};
+    SimTime waited, read, passed;
+    Host host;
+
+    params.nodes.acknowledge = 2 * SIM_US;
+    params.nodes.passes = 8;
+    host_init(&host, fixture, &params);
+    for (unsigned i = 0; i < G_N_ELEMENTS(sent); i++) {
+        FabTlp *tlp = fixture_tlp(
+            host.end[0], sent[i].is_read ? FAB_TLP_MRD : FAB_TLP_MWR,
+            fixture_bar(host.end[sent[i].to], 2) + 64 * i, 64);
+
+        tlp->attr = FAB_ATTR_RO;
+        fixture_send(host.end[0], tlp);
+    }
+    fixture_run_until(fixture, 20 * SIM_US);
+    ck_assert_uint_eq(host.end[2]->log->len, 2);
+    ck_assert_uint_eq(host.end[4]->log->len, 2);
+    ck_assert_uint_eq(fixture_log(host.end[4], 0)->tlp.type, FAB_TLP_MWR);
+    waited = fixture_log(host.end[4], 0)->time;
+    read = fixture_log(host.end[4], 1)->time;
+    passed = fixture_log(host.end[2], 1)->time;
+    ck_assert_int_lt(passed, waited);
+    ck_assert_int_gt(waited, 2 * SIM_US);
+    ck_assert_int_ge(read, waited);
+}
+END_TEST
+
 static FabTlp *to_first(FixtureEnd *end)
 {
     const Host *host = end->user;
@@ -537,6 +620,8 @@ int main(void)
     tcase_add_loop_test(nodes, writes_under_way_limit, 0, 4);
     tcase_add_test(nodes, other_nodes_wait);
     tcase_add_test(nodes, a_way_of_its_own);
+    tcase_add_loop_test(nodes, relaxed_writes_pass_in_bunches, 0, 6);
+    tcase_add_test(nodes, reads_stay_behind_what_is_passed);
     tcase_add_loop_test(nodes, nodes_share_a_port, 0, 2);
     tcase_add_test(nodes, the_way_of_a_node_limits);
     tcase_add_loop_test(nodes, writes_stay_in_order, 0, 5);

@@ -244,6 +244,47 @@ START_TEST(registers_are_no_place_for_a_queue)
 }
 END_TEST
 
+/* Threads of a GPU submit so many operations at a time, ring once for all of
+ * them, and take a pause when the last one is over. No CPU does anything. */
+START_TEST(threads_of_a_gpu_work_in_batches)
+{
+    const unsigned depths[] = {32, 64, 64}, batches = 10;
+    double time[G_N_ELEMENTS(depths)];
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(depths); i++) {
+        FabNvmeFlowParams params;
+        FabFlowResult result;
+        FabFlow *flow;
+
+        teardown();
+        setup();
+        params = nvme_params(root, 512);
+        params.drive.jitter = 0;
+        params.drive.read_bandwidth_bytes_s = UINT64_C(100000000000);
+        params.drive.commands = 256;
+        params.by = fab_component_as_endpoint(other);
+        params.sq = params.cq = params.lists = (FabTarget){other, 2};
+        params.buffer = (FabTarget){other, 2};
+        params.depth = depths[i];
+        params.entries = 256;
+        params.count = batches * depths[i];
+        params.notice = 500 * SIM_NS;
+        params.pause = i == 2 ? 12 * SIM_US : 4 * SIM_US;
+        flow = nvme_flow("f", &params);
+        ck_assert(fab_flows_run(fabric, SIM_TIME_NONE, NULL));
+        fab_flow_result(flow, &result);
+        ck_assert_uint_eq(result.operations, params.count);
+        ck_assert_uint_eq(result.failed, 0);
+        time[i] = (double)result.end;
+        /* The only requests of the GPU are two doorbells for each batch. */
+        ck_assert_uint_eq(sent(other, 0, FAB_CLASS_P), 2 * batches);
+        ck_assert_uint_eq(sent(other, 0, FAB_CLASS_NP), 0);
+    }
+    lab_check_near(time[1] - time[0], batches * 32.0 * 700 * SIM_NS, 0.01);
+    lab_check_near(time[2] - time[1], (batches - 1.0) * 8 * SIM_US, 0.001);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("places");
@@ -256,6 +297,7 @@ int main(void)
     tcase_add_loop_test(tcase, flows_share_a_bar, 0, 2);
     tcase_add_loop_test(tcase, a_reset_begins_anew, 0, 2);
     tcase_add_test(tcase, registers_are_no_place_for_a_queue);
+    tcase_add_test(tcase, threads_of_a_gpu_work_in_batches);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

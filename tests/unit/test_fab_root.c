@@ -274,6 +274,86 @@ START_TEST(ordered_writes_to_memory_have_a_pace)
 }
 END_TEST
 
+/* Ports that could do 512 and 256 bytes. Software sets one payload for all of
+ * the host, one for the tree below each root port, or 128 bytes. The root
+ * splits what goes from one tree to another, and completions fit each. */
+START_TEST(trees_have_payloads_of_their_own)
+{
+    static const uint32_t most[][2] = {[FAB_MPS_JOINED] = {256, 256},
+                                       [FAB_MPS_SAFE] = {512, 256},
+                                       [FAB_MPS_PEERS] = {128, 128}};
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    FabRootParams params = fixture_root();
+    FixtureEnd *end[2];
+    FabRoot *root;
+
+    params.mps = _i;
+    params.completion_bytes = 512;
+    root = fab_root_new(fixture_fabric(fixture), "h", &params);
+    for (unsigned i = 0; i < 2; i++) {
+        FabPortParams own = port;
+
+        port.mps_bytes = 512;
+        own.mps_bytes = i ? 256 : 512;
+        fab_root_add_port(root, i ? "b" : "a", &port);
+        end[i] = fixture_end_new(fixture, i ? "h.b" : "h.a", &own, 0, MIB(16));
+        end[i]->logs = true;
+        fixture_connect(fixture, fab_root_component(root), i,
+                        &end[i]->component, 0, 0, 0, 0);
+    }
+    fixture_realize(fixture);
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert_uint_eq(fab_port_mps_bytes(end[i]->component.ports[0]),
+                          most[_i][i]);
+        fixture_send_read(end[i], GIB(4), 1024, 1);
+        fixture_run(fixture);
+        check_completions(end[i], GIB(4), 1024, 1, 64, most[_i][i]);
+        ck_assert_uint_eq(end[i]->log->len, 1024 / most[_i][i]);
+        g_array_set_size(end[i]->log, 0);
+    }
+    fixture_send(end[0], fixture_tlp(end[0], FAB_TLP_MWR,
+                                     fixture_bar(end[1], 2), most[_i][0]));
+    fixture_run(fixture);
+    ck_assert_uint_eq(end[1]->log->len, most[_i][0] / most[_i][1]);
+    for (unsigned i = 0; i < end[1]->log->len; i++) {
+        const FabTlp *tlp = &fixture_log(end[1], i)->tlp;
+
+        ck_assert_uint_eq(tlp->payload_bytes, most[_i][1]);
+        ck_assert_uint_eq(tlp->addr, fixture_bar(end[1], 2) + i * most[_i][1]);
+    }
+    fixture_assert_drained(fixture);
+}
+END_TEST
+
+/* With IDO in its completions, a root tells by the Requester ID whose writes it
+ * forwards: a completion may pass them (table 2-40, D2b). */
+START_TEST(completions_may_have_ido)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    FabRootParams params = fixture_root();
+    const FixtureLog *write, *cpl;
+    FixtureHost host;
+
+    params.id_ordering = _i;
+    fixture_host_init(&host, fixture, &params, &port);
+    fixture_send(host.far, fixture_tlp(host.far, FAB_TLP_MWR,
+                                       fixture_bar(host.dev, 2), 64));
+    fixture_run(fixture);
+    fixture_send_read(host.dev, GIB(4), 64, 1);
+    fixture_run(fixture);
+    write = fixture_log(host.dev, 0);
+    cpl = fixture_log(host.dev, 1);
+    ck_assert_uint_eq(cpl->tlp.type, FAB_TLP_CPLD);
+    ck_assert_uint_eq(cpl->tlp.attr, _i ? FAB_ATTR_IDO : 0);
+    ck_assert_uint_eq(write->tlp.requester_id,
+                      _i ? host.far->component.bdf : FAB_BDF(0, 0, 0));
+    ck_assert_int_eq(fab_tlp_may_pass(&cpl->tlp, &write->tlp),
+                     _i ? FAB_PASS_MAY : FAB_PASS_NO);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fab_root");
@@ -286,6 +366,8 @@ int main(void)
     tcase_add_test(tcase, memory_bandwidth_limits);
     tcase_add_test(tcase, long_writes_are_combined_into_lines);
     tcase_add_test(tcase, ordered_writes_to_memory_have_a_pace);
+    tcase_add_loop_test(tcase, trees_have_payloads_of_their_own, 0, 3);
+    tcase_add_loop_test(tcase, completions_may_have_ido, 0, 2);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -48,6 +48,8 @@ typedef struct FabEndpointParams {
     SimTime write_latency; /* from the order to write until the first TLP */
     uint32_t writes;       /* orders to write under way at a time, from their
                               begin until the last TLP leaves; 0: no limit */
+    uint32_t queue;        /* TLPs of a class that it keeps ready at its port,
+                              which takes the oldest first; 0: 2 */
     uint32_t flight_bytes; /* bytes of reads under way; 0: only tags limit */
     /* The engine moves the data of an order a second time inside the device,
      * one order of each direction after the other; beat_bytes = 0: no time. A
@@ -109,6 +111,8 @@ struct FabDma {
     void *owner;
     uint8_t kind;   /* for the caller alone */
     bool metered;   /* the meter of its flow counts its data */
+    bool is_fetch;  /* a read of a command: it goes before the other reads that
+                       the engine has, because another unit makes it */
     bool is_direct; /* it comes from the device's own threads: the engine's
                        latencies and its data mover take no part */
     /* Result. */

@@ -43,6 +43,9 @@ typedef struct FabNodeParams {
     SimTime acknowledge;  /* time for which a posted request stays on its way;
                              meanwhile its root port sends none to memory, or
                              to other nodes */
+    uint32_t passes;      /* of posted requests that may pass one that waits for
+                             acknowledgements, if RO or IDO allows it (PCIe 5.0
+                             table 2-40, A2b) */
     bool shares; /* an egress arbitrates between its node and the others, then
                     between these, then between ports; otherwise between ports
                     alone */
@@ -66,9 +69,21 @@ typedef enum FabRootP2p {
     FAB_ROOT_P2P_NONE,
 } FabRootP2p;
 
+/* How the software of a host sets Max_Payload_Size. */
+typedef enum FabMps {
+    FAB_MPS_JOINED, /* one for all hosts that cables join */
+    FAB_MPS_SAFE,   /* one for the tree below a root port, and what is joined to
+                       it without the root (Linux: pci=pcie_bus_safe) */
+    FAB_MPS_PEERS,  /* 128 bytes (Linux: pci=pcie_bus_peer2peer) */
+} FabMps;
+
 typedef struct FabRootParams {
-    SimTime transit; /* root port to root port, last byte in to first
-                        byte out */
+    FabMps mps;
+    SimTime transit;  /* root port to root port, last byte in to first
+                         byte out */
+    bool id_ordering; /* completions of memory have IDO (IDO Completion Enable),
+                         and writes between root ports keep their Requester ID,
+                         by which IDO tells them apart */
     FabRootP2p p2p;
     bool p2p_aborts; /* what it does not forward is aborted (CA), and not
                         unsupported (UR) */

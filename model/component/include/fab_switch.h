@@ -41,6 +41,10 @@ void fab_switch_set_direct(FabComponent *sw, FabDirect direct);
  */
 void fab_switch_join(FabComponent *a, FabComponent *b);
 
+/* The components of all partitions of the chip of @component; NULL if it is no
+ * switch, or has a chip of its own. */
+const GPtrArray *fab_switch_chip(const FabComponent *component);
+
 /*
  * Sets the share of what comes in through port @index of @sw, at every egress
  * that has FAB_ARBITRATION_TABLE. Without it the share is 1. The phases of a

@@ -60,13 +60,21 @@ typedef struct FabNvmeFlowParams {
     FabTarget buffer;
     FabTarget sq, cq, lists; /* where the queues and PRP lists are; component
                                 NULL: in the driver's memory */
-    bool write;              /* true: from the buffer to the drive */
-    uint64_t size_bytes;     /* size of an operation, a multiple of the block */
-    uint64_t count;          /* number of operations */
-    uint32_t depth;          /* outstanding operations, at most 4095 */
-    uint32_t entries;        /* of each queue, 2 to 4096; one stays empty */
-    bool random;  /* true: random blocks; false: consecutive blocks */
-    bool polling; /* true: the driver polls; false: it uses interrupts */
+    /* Not NULL: threads of this GPU submit and poll, and no CPU. Queues and
+     * lists must be behind a BAR of it, and .polling be set. They submit @depth
+     * operations at a time, ring once, wait until all are over, and submit the
+     * next ones .pause after they have seen the last one. */
+    FabEndpoint *by;
+    SimTime notice, notice_period; /* from a completion entry in its memory
+                                      until it is seen: uniform around notice */
+    SimTime pause;
+    bool write;          /* true: from the buffer to the drive */
+    uint64_t size_bytes; /* size of an operation, a multiple of the block */
+    uint64_t count;      /* number of operations */
+    uint32_t depth;      /* outstanding operations, at most 4095 */
+    uint32_t entries;    /* of each queue, 2 to 4096; one stays empty */
+    bool random;         /* true: random blocks; false: consecutive blocks */
+    bool polling;        /* true: the driver polls; false: it uses interrupts */
     bool shadow_doorbells; /* in the driver's memory (NVMe 1.3 s5.7) */
     SimTime timeout;       /* an operation that takes longer fails */
     SimTime start;
