@@ -46,7 +46,7 @@ RUN_FLAGS = -j $(JOBS) $(if $(QUICK),--limit transfer=1MiB)
 # The scenarios that make baseline runs.
 BASELINE = $(PAPER) $(wildcard scenarios/teaching/*.yaml \
     scenarios/devmem/*.yaml scenarios/compared/*.yaml \
-    scenarios/replay/*.yaml)
+    scenarios/replay/*.yaml scenarios/lending/*.yaml)
 
 # Experiments of the paper that have a result in results/baseline/.
 PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \

@@ -31,7 +31,7 @@ typedef struct FabNvmePlaces {
     FabBusAddr device[FAB_NVME_AREAS]; /* the same for the drive */
     /* Those that are not in the driver's memory; shadow doorbells always are */
     FabNvmeArea placed[FAB_NVME_AREAS];
-    FabBusAddr device_buffer;
+    FabBusAddr buffer; /* for the drive; for the CPU if each buffer is mapped */
     FabBusAddr bells;
     FabBusAddr msi;
 } FabNvmePlaces;
