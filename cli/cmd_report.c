@@ -11,6 +11,7 @@
 typedef struct Options {
     char *page;
     char *fidelity;
+    char *statements;
     char *title;
     char **scenarios;
 } Options;
@@ -22,6 +23,22 @@ static bool write_text(const char *path, const char *text, GError **error)
     }
     printf("%s: %zu bytes\n", path, strlen(text));
     return true;
+}
+
+static bool write_fidelity(const Options *options, const RepReport *report,
+                           GError **error)
+{
+    g_autoptr(GPtrArray) statements = NULL;
+    g_autofree char *text = NULL;
+
+    if (options->statements) {
+        statements = rep_statements_read(report, options->statements, error);
+        if (!statements) {
+            return false;
+        }
+    }
+    text = rep_report_to_markdown(report, statements);
+    return write_text(options->fidelity, text, error);
 }
 
 static int make(const Options *options, const char *dir)
@@ -42,12 +59,8 @@ static int make(const Options *options, const char *dir)
             return cmd_fail("report", error);
         }
     }
-    if (options->fidelity) {
-        g_autofree char *text = rep_report_to_markdown(report);
-
-        if (!write_text(options->fidelity, text, &error)) {
-            return cmd_fail("report", error);
-        }
+    if (options->fidelity && !write_fidelity(options, report, &error)) {
+        return cmd_fail("report", error);
     }
     return CMD_OK;
 }
@@ -60,6 +73,9 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
          "Write the page to FILE (HTML)", "FILE"},
         {"fidelity", 'f', 0, G_OPTION_ARG_FILENAME, &options.fidelity,
          "Write the errors of every point, and all parts, to FILE (markdown)",
+         "FILE"},
+        {"statements", 0, 0, G_OPTION_ARG_FILENAME, &options.statements,
+         "Compare the sentences of FILE (CSV) with the results, for --fidelity",
          "FILE"},
         {"scenario", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.scenarios,
          "Only results of this scenario; repeatable", "FILE"},
