@@ -25,22 +25,6 @@ static bool write_text(const char *path, const char *text, GError **error)
     return true;
 }
 
-static bool write_fidelity(const Options *options, const RepReport *report,
-                           GError **error)
-{
-    g_autoptr(GPtrArray) statements = NULL;
-    g_autofree char *text = NULL;
-
-    if (options->statements) {
-        statements = rep_statements_read(report, options->statements, error);
-        if (!statements) {
-            return false;
-        }
-    }
-    text = rep_report_to_markdown(report, statements);
-    return write_text(options->fidelity, text, error);
-}
-
 static int make(const Options *options, const char *dir)
 {
     GError *error = NULL;
@@ -59,8 +43,13 @@ static int make(const Options *options, const char *dir)
             return cmd_fail("report", error);
         }
     }
-    if (options->fidelity && !write_fidelity(options, report, &error)) {
-        return cmd_fail("report", error);
+    if (options->fidelity) {
+        g_autofree char *text =
+            rep_report_to_markdown(report, options->statements, &error);
+
+        if (!write_text(options->fidelity, text, &error)) {
+            return cmd_fail("report", error);
+        }
     }
     return CMD_OK;
 }

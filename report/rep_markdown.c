@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_markdown.h"
 
+#include "rep_statements.h"
+
 #include <string.h>
 
 /* Returns @text for a table cell, with the special characters of markdown
@@ -328,9 +330,11 @@ static void add_part(const RepPartUse *use, GString *out)
     }
 }
 
-char *rep_report_to_markdown(const RepReport *report,
-                             const GPtrArray *statements)
+char *rep_report_to_markdown(const RepReport *report, const char *path,
+                             GError **error)
 {
+    g_autoptr(GPtrArray) statements =
+        path ? rep_statements_read(report, path, error) : NULL;
     GString *out = g_string_new(
         "# Fidelity\n\n"
         "`make fidelity` writes this page from the results in "
@@ -340,6 +344,10 @@ char *rep_report_to_markdown(const RepReport *report,
         "where its published values come from, and in what units they\nare.\n\n");
     unsigned i;
 
+    if (path && !statements) {
+        g_string_free(out, TRUE);
+        return NULL;
+    }
     add_summary(report, out);
     add_curves(report, out);
     add_texts(report, out);
