@@ -46,7 +46,7 @@ RUN_FLAGS = -j $(JOBS) $(if $(QUICK),--limit transfer=1MiB)
 # The scenarios that make baseline runs.
 BASELINE = $(PAPER) $(wildcard scenarios/teaching/*.yaml \
     scenarios/devmem/*.yaml scenarios/compared/*.yaml \
-    scenarios/replay/*.yaml)
+    scenarios/replay/*.yaml scenarios/lending/*.yaml)
 
 # Experiments of the paper that have a result in results/baseline/.
 PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
@@ -89,7 +89,8 @@ report: paper
 # Writes docs/reference/fidelity.md from the committed results.
 fidelity: program
 	$(BUILD)/cli/farside report results/baseline \
-	    $(PAPER_BASELINE:%=--scenario %) --fidelity docs/reference/fidelity.md
+	    $(PAPER_BASELINE:%=--scenario %) --fidelity docs/reference/fidelity.md \
+	    --statements scenarios/paper/statements.csv
 
 # In the gate a warning of a compiler that has been tried is an error: those of
 # Debian 12 and 13, and gcc of Debian 14. Others may have warnings that are unknown here.

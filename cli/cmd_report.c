@@ -11,6 +11,7 @@
 typedef struct Options {
     char *page;
     char *fidelity;
+    char *statements;
     char *title;
     char **scenarios;
 } Options;
@@ -43,7 +44,8 @@ static int make(const Options *options, const char *dir)
         }
     }
     if (options->fidelity) {
-        g_autofree char *text = rep_report_to_markdown(report);
+        g_autofree char *text =
+            rep_report_to_markdown(report, options->statements, &error);
 
         if (!write_text(options->fidelity, text, &error)) {
             return cmd_fail("report", error);
@@ -60,6 +62,9 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
          "Write the page to FILE (HTML)", "FILE"},
         {"fidelity", 'f', 0, G_OPTION_ARG_FILENAME, &options.fidelity,
          "Write the errors of every point, and all parts, to FILE (markdown)",
+         "FILE"},
+        {"statements", 0, 0, G_OPTION_ARG_FILENAME, &options.statements,
+         "Compare the sentences of FILE (CSV) with the results, for --fidelity",
          "FILE"},
         {"scenario", 's', 0, G_OPTION_ARG_FILENAME_ARRAY, &options.scenarios,
          "Only results of this scenario; repeatable", "FILE"},

@@ -414,7 +414,7 @@ static ExpValue device_window_mapped_bytes(const ExpSubject *subject)
 {
     const FabLend *lend = lend_of(subject);
 
-    return number(lend ? fab_lend_counters(lend)->mapped_bytes : 0);
+    return number(lend ? fab_lend_counters(lend)->most_bytes : 0);
 }
 
 static ExpValue device_no_room(const ExpSubject *subject)

@@ -438,7 +438,8 @@ static void add_no_room(const Run *run, GString *note)
         const TopoLend *lend = run->description->lends->pdata[i];
         FabLend *lent = fab_lend_of(
             fab_component_as_endpoint(exp_device(run->fabric, lend->device)));
-        uint64_t failed = lent ? fab_lend_counters(lent)->no_room : 0;
+        const FabLendCounters *counters = lent ? fab_lend_counters(lent) : NULL;
+        uint64_t failed = counters ? counters->no_room - counters->waits : 0;
 
         if (failed > 0) {
             g_string_append_printf(

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_markdown.h"
 
+#include "rep_statements.h"
+
 #include <string.h>
 
 /* Returns @text for a table cell, with the special characters of markdown
@@ -228,6 +230,27 @@ static void add_texts(const RepReport *report, GString *out)
     }
 }
 
+static void add_statements(const GPtrArray *statements, GString *out)
+{
+    if (!statements) {
+        return;
+    }
+    g_string_append(
+        out,
+        "\n## Sentences of the text\n\nSentences that name a direction or "
+        "a bound: the difference of the first result to the\nsecond, and "
+        "the range of it that agrees with the sentence.\n\n"
+        "| scenario | sentence | first | second | model | agrees in | | why "
+        "not |\n| --- | --- | --- | --- | ---: | --- | --- | --- |\n");
+    for (unsigned i = 0; i < statements->len; i++) {
+        const RepStatement *it = statements->pdata[i];
+
+        add_row(out, it->scenario, it->text, it->first, it->second, it->value,
+                it->range, it->holds ? "agrees" : "does not agree", it->why,
+                NULL);
+    }
+}
+
 static const char *kind_of(const RepFidelityPoint *point, bool is_of_texts)
 {
     if (*point->published == '\0') {
@@ -307,8 +330,11 @@ static void add_part(const RepPartUse *use, GString *out)
     }
 }
 
-char *rep_report_to_markdown(const RepReport *report)
+char *rep_report_to_markdown(const RepReport *report, const char *path,
+                             GError **error)
 {
+    g_autoptr(GPtrArray) statements =
+        path ? rep_statements_read(report, path, error) : NULL;
     GString *out = g_string_new(
         "# Fidelity\n\n"
         "`make fidelity` writes this page from the results in "
@@ -318,9 +344,14 @@ char *rep_report_to_markdown(const RepReport *report)
         "where its published values come from, and in what units they\nare.\n\n");
     unsigned i;
 
+    if (path && !statements) {
+        g_string_free(out, TRUE);
+        return NULL;
+    }
     add_summary(report, out);
     add_curves(report, out);
     add_texts(report, out);
+    add_statements(statements, out);
     g_string_append(out, "\n## Every published point\n");
     for (i = 0; i < rep_report_n_scenarios(report); i++) {
         const RepScenario *scenario = rep_report_scenario(report, i);

@@ -76,6 +76,30 @@ static void default_driver(TopoLoader *loader, TopoFlow *flow,
                                       -1});
 }
 
+/* Reports if the buffers that @flow maps one by one, at @target_key, are not in
+ * the memory of the host that drives @device (nullable). */
+static void check_mapping(TopoLoader *loader, TopoFlow *flow,
+                          const char *target_key, const TopoDevice *device)
+{
+    TopoTarget target = topo_flow_target(flow, target_key);
+    const TopoHost *host;
+
+    if (!is_word(flow, "mapping", "each") || !device ||
+        target.kind == TOPO_TARGET_NONE) {
+        return;
+    }
+    host = g_hash_table_lookup(loader->loaded->borrowers, device);
+    host = host ? host : device->host;
+    if (target.kind == TOPO_TARGET_DEVICE ||
+        (target.host && target.host != host)) {
+        topo_flow_report(loader, flow, "mapping",
+                         "only the RAM of %s, whose driver has %s, can be "
+                         "mapped for each operation; write %s: %s.ram, or "
+                         "leave `mapping` out",
+                         host->name, device->path, target_key, host->name);
+    }
+}
+
 /* Reports if @count_key operations of `size` bytes are more bytes than fit into
  * 64 bits. */
 static void check_total(TopoLoader *loader, const TopoFlow *flow,
@@ -178,7 +202,8 @@ static const TopoKey dma_keys[] = {
     WORD("mapping", "once", "once|each", 0,
          "each: a core of the host maps the buffer of each operation before "
          "it, and unmaps it after that, in the times of `iommu` of the CPU; "
-         "for the RAM of the device's own host"),
+         "for the RAM of the device's own host, or of its borrower. Operations "
+         "for whose buffers the borrower's DMA window has no room fail"),
     WORD("arrivals", "closed", "closed|periodic|poisson", 0,
          "closed: the next operation begins when one is done"),
     RANGE("interval", TIME, NULL, "1ps", "1000s", 0,
@@ -211,28 +236,6 @@ static void check_dma_count(TopoLoader *loader, TopoFlow *flow)
     }
 }
 
-static void check_mapping(TopoLoader *loader, TopoFlow *flow)
-{
-    TopoTarget target = topo_flow_target(flow, "target");
-    TopoDevice *device = topo_flow_device(flow, "device");
-
-    if (!is_word(flow, "mapping", "each") || !device) {
-        return;
-    }
-    if (target.kind == TOPO_TARGET_DEVICE ||
-        (target.host && target.host != device->host)) {
-        topo_flow_report(loader, flow, "mapping",
-                         "only the RAM of %s can be mapped for each operation; "
-                         "write target: %s.ram, or leave `mapping` out",
-                         device->path, device->host->name);
-    } else if (g_hash_table_contains(loader->loaded->borrowers, device)) {
-        topo_flow_report(loader, flow, "mapping",
-                         "%s is lent, and buffers of its borrower stay mapped; "
-                         "name another device, or leave `mapping` out",
-                         device->path);
-    }
-}
-
 static void check_dma(TopoLoader *loader, TopoFlow *flow)
 {
     const TopoValues *values = flow->values;
@@ -244,7 +247,7 @@ static void check_dma(TopoLoader *loader, TopoFlow *flow)
                          "host.ram, or leave `warm` out");
     }
 
-    check_mapping(loader, flow);
+    check_mapping(loader, flow, "target", topo_flow_device(flow, "device"));
     check_dma_count(loader, flow);
     if (topo_flow_has(flow, "working_set") &&
         topo_values_number(values, "working_set") <
@@ -401,6 +404,11 @@ static const TopoKey nvme_keys[] = {
     WORD("pattern", "sequential", "sequential|random", 0, "order of blocks"),
     WORD("completion", "interrupt", "interrupt|polling", 0,
          "the way in which the driver learns of completions"),
+    WORD("mapping", "once", "once|each", 0,
+         "each: a core of the driver's host maps the buffer of each command "
+         "before it, and unmaps it after that, in the times of `iommu` of the "
+         "CPU; for the driver's RAM. A command for whose buffer the DMA window "
+         "has no room waits until a part of the window is given back"),
     MAY("shadow_doorbells", BOOL, "off",
         "on: doorbells are in the driver's memory as well, and the drive reads "
         "them there (NVMe 1.3, Doorbell Buffer Config), as QEMU's does"),
@@ -463,6 +471,7 @@ static void check_nvme(TopoLoader *loader, TopoFlow *flow)
         check_drive(loader, flow, device);
     }
     check_threads_drive(loader, flow);
+    check_mapping(loader, flow, "buffer", device);
     check_total(loader, flow, "count");
 }
 

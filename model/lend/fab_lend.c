@@ -306,6 +306,11 @@ bool fab_lend_is_vm(const FabLend *lend)
     return lend->vm;
 }
 
+FabRoot *fab_lend_borrower(const FabLend *lend)
+{
+    return lend->borrower;
+}
+
 uint64_t fab_lend_window_bytes(const FabLend *lend)
 {
     return lend->window_bytes;

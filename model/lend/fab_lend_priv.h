@@ -128,7 +128,8 @@ struct FabLend {
     unsigned own_domain; /* number of its own domain in the lender's IOMMU; 0:
                             the IOMMU is off, or `vm` */
     GArray *maps;        /* of LendMap */
-    GArray *targets;     /* of LendTarget */
+    FabLendWaiter *waiters; /* for room in the window, the oldest first */
+    GArray *targets;        /* of LendTarget */
 
     FabInterruptFn interrupt;
     void *interrupt_owner;

@@ -3,6 +3,9 @@
 #include "dl_window.h"
 #include "fab_lend_priv.h"
 
+/* The pages in which drivers map their buffers. */
+#define DRIVER_PAGE_BYTES UINT64_C(4096)
+
 static uint64_t page_bytes_of(const FabLend *lend)
 {
     return fab_root_page_bytes(lend->borrower);
@@ -215,6 +218,13 @@ static int memory_range(const FabLend *lend, FabBusAddr addr,
     return -1;
 }
 
+static void count_map(FabLendCounters *counters, uint64_t size_bytes)
+{
+    counters->maps++;
+    counters->mapped_bytes += size_bytes;
+    counters->most_bytes = MAX(counters->most_bytes, counters->mapped_bytes);
+}
+
 static bool map_pages(FabLend *lend, FabBusAddr addr, LendMap *map,
                       GError **error)
 {
@@ -272,8 +282,72 @@ bool fab_lend_map(FabLend *lend, FabBusAddr addr, uint64_t size_bytes,
     }
     map.device_addr += addr - base;
     g_array_append_val(lend->maps, map);
-    counters->maps++;
-    counters->mapped_bytes += map.size_bytes;
+    count_map(counters, map.size_bytes);
     *ret_device_addr = map.device_addr;
     return true;
+}
+
+/* ---- Mappings of drivers ---------------------------------------------- */
+
+bool fab_lend_maps_each(const FabLend *lend)
+{
+    return !lend->vm && lend->iommu;
+}
+
+bool fab_lend_take(FabLend *lend, FabBusAddr addr, uint64_t size_bytes,
+                   FabBusAddr *ret_iova, FabBusAddr *ret_device_addr)
+{
+    FabBusAddr base;
+
+    g_assert(fab_lend_maps_each(lend));
+    if (!fab_ranges_take(lend->space, size_bytes, DRIVER_PAGE_BYTES, &base)) {
+        return no_room(lend, size_bytes, NULL);
+    }
+    if (!fab_root_iommu_map(lend->borrower, 0, lend->iova + base, addr,
+                            size_bytes, NULL)) {
+        fab_ranges_give(lend->space, base);
+        return false;
+    }
+    count_map(&lend->counters, size_bytes);
+    *ret_iova = lend->iova + base;
+    *ret_device_addr = fab_mapping_addr(lend->dma[0]) + base;
+    return true;
+}
+
+void fab_lend_give(FabLend *lend, FabBusAddr iova)
+{
+    FabLendWaiter *waiter = lend->waiters;
+    uint64_t size_bytes = fab_ranges_give(lend->space, iova - lend->iova);
+
+    g_assert(size_bytes > 0);
+    lend->counters.mapped_bytes -= size_bytes;
+    lend->waiters = NULL;
+    while (waiter) {
+        FabLendWaiter *next = waiter->next;
+
+        waiter->fn(waiter);
+        waiter = next;
+    }
+}
+
+void fab_lend_wait(FabLend *lend, FabLendWaiter *waiter)
+{
+    FabLendWaiter **link = &lend->waiters;
+
+    while (*link) {
+        link = &(*link)->next;
+    }
+    waiter->next = NULL;
+    *link = waiter;
+    lend->counters.waits++;
+}
+
+void fab_lend_wait_end(FabLend *lend, FabLendWaiter *waiter)
+{
+    for (FabLendWaiter **link = &lend->waiters; *link; link = &(*link)->next) {
+        if (*link == waiter) {
+            *link = waiter->next;
+            return;
+        }
+    }
 }

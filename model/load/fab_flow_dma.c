@@ -200,9 +200,13 @@ static void dma_event(SimEvent *event)
     DmaFlow *self = (DmaFlow *)fab_flow_of_event(event);
 
     if (self->mapped && !self->mapper) { /* the rank is known now */
-        self->mapper =
-            fab_mapper_new(fab_component_as_root(self->params.target.component),
-                           self->flow.rank);
+        FabMapperParams params = {
+            .root = fab_component_as_root(self->params.target.component),
+            .lend = fab_lend_of(self->params.device),
+            .rank = self->flow.rank,
+        };
+
+        self->mapper = fab_mapper_new(&params);
     }
     if (self->issued == 0 && self->next_arrival == SIM_TIME_NONE) {
         self->next_arrival =
@@ -301,6 +305,15 @@ static uint64_t working_set(const char *name, const FabDmaFlowParams *params,
     return bytes;
 }
 
+/* The host of the driver: the borrower, or the device's own. */
+static FabComponent *driver_of(FabEndpoint *device)
+{
+    const FabLend *lend = fab_lend_of(device);
+
+    return lend ? fab_root_component(fab_lend_borrower(lend))
+                : fab_component_root(fab_endpoint_component(device));
+}
+
 static bool check_params(const char *name, const FabDmaFlowParams *params,
                          GError **error)
 {
@@ -314,12 +327,9 @@ static bool check_params(const char *name, const FabDmaFlowParams *params,
     } else if (params->then_read && params->direction != FAB_TLP_MWR) {
         wrong = "only a write can be followed by a read";
     } else if (params->maps_each &&
-               (params->target.component !=
-                    fab_component_root(
-                        fab_endpoint_component(params->device)) ||
-                fab_lend_of(params->device))) {
-        wrong = "only a device that is not lent can map each buffer, in the "
-                "memory of its own host";
+               params->target.component != driver_of(params->device)) {
+        wrong = "only the memory of the host whose driver has the device can "
+                "be mapped for each operation";
     } else if (params->size_bytes == 0) {
         wrong = "an operation must have at least 1 byte";
     } else if (params->count == 0) {
@@ -337,8 +347,8 @@ static bool check_params(const char *name, const FabDmaFlowParams *params,
 static bool maps_each(const FabDmaFlowParams *params)
 {
     return params->maps_each &&
-           fab_root_params(fab_component_as_root(params->target.component))
-               ->iommu.enabled;
+           fab_mapper_is_needed(
+               params->device, fab_component_as_root(params->target.component));
 }
 
 static void mapped_init(DmaFlow *self, uint32_t count)

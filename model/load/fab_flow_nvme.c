@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "fab_flow_nvme.h"
-
-#include "fab_flow_priv.h"
+#include "fab_flow_nvme_priv.h"
 
 #include <string.h>
 
 #include "fab_lend.h"
-#include "fab_nvme_bell_priv.h"
-#include "fab_nvme_places_priv.h"
 
 /* A command identifier has the number of the command in its low bits and the
  * number of resets of the queue above them. The latter distinguishes valid
@@ -17,74 +13,6 @@
 /* In the data of an interrupt: it is that of a flow, not of a loan, whose
  * devices interrupt by writes to the same address. */
 #define OWN_MSI     0x80000000u
-
-typedef struct NvmeFlow NvmeFlow;
-
-typedef struct Operation {
-    struct Operation *next; /* in the list of free ones, or of those with
-                               commands to submit */
-    SimTime begin;
-    uint64_t block;
-    uint64_t submitted_bytes;
-    uint32_t left; /* commands that are not completed */
-    bool is_busy;
-    FabStatus status;
-} Operation;
-
-typedef struct Command {
-    struct Command *next_free;
-    Operation *op;
-    FabNvmeStamps stamps;
-} Command;
-
-struct NvmeFlow {
-    FabFlow flow;
-    FabNvmeFlowParams params;
-    FabNvme *nvme;
-    FabNvmeQueue *queue;
-    SimTime stages[FAB_NVME_STAGES]; /* sum of each stage */
-
-    /* The addresses and contents of the driver's memory. */
-    FabBusAddr sq, cq, lists; /* addresses for the CPU */
-    FabBusAddr shadow;        /* of the doorbells, for the CPU */
-    FabBusAddr device_lists;  /* addresses for the drive */
-    FabBusAddr device_buffer;
-    FabBusAddr bells;      /* address of the doorbells for the CPU */
-    uint64_t stride_bytes; /* from the buffer of an operation to the next */
-    FabNvmeSqe *sqes;
-    uint64_t *cqes;
-    SimTime *visible_at; /* by completion entry: when it became visible */
-    FabNvmeArea placed[FAB_NVME_AREAS]; /* SQ, CQ and lists that are not in the
-                              driver's memory; home NULL: they are */
-    bool has_area;   /* the CQ is not in the driver's memory */
-    bool reads_cq;   /* so a CPU reads it there */
-    bool is_reading; /* a read of its head is under way */
-    bool must_read;  /* an interrupt came meanwhile */
-    unsigned cq_watch, msi_watch;
-
-    /* The driver. */
-    uint32_t resets;
-    uint32_t sq_tail, sq_head;
-    uint32_t sq_rung; /* the doorbells of the entries before this have left */
-    uint32_t *bell;   /* ring of the doorbells in the CPU: the tails in them */
-    uint32_t bell_first, bell_last;
-    uint32_t stale_bells; /* doorbells in the CPU from before a reset */
-    uint32_t cq_head;
-    bool phase;
-    Command *commands, *free_commands;
-    uint32_t command_count;
-    Operation *ops, *free_ops;
-    Operation *submit_head, *submit_tail;
-    uint64_t started, finished; /* operations */
-    uint64_t next_block;
-    FabNvmeBell tail, head; /* of params.by */
-    SimEvent notice_event, timeout_event, pause_event;
-};
-
-static SimTime nvme_now(const NvmeFlow *self)
-{
-    return sim_engine_now(self->flow.fabric->engine);
-}
 
 /* ---- Submitting ------------------------------------------------------ */
 
@@ -153,49 +81,76 @@ static void head_ring(NvmeFlow *self)
                    self->flow.number);
 }
 
-/* Writes the next command of @op to the queue. */
-static void command_submit(NvmeFlow *self, Operation *op, Command *command)
+/* The buffer of @command, of an address for whom `buffer` has addresses. */
+static FabBusAddr command_buffer(const NvmeFlow *self, const Command *command)
 {
-    const FabNvmeParams *drive = &self->params.drive;
+    return self->buffer + (command->op - self->ops) * self->stride_bytes +
+           command->done_bytes;
+}
+
+/* Writes @command to the queue. The drive has its buffer at @prp. */
+static void command_submit(NvmeFlow *self, Command *command, FabBusAddr prp)
+{
     uint32_t index = command - self->commands;
     FabBusAddr list = (FabBusAddr)index * FAB_NVME_PAGE_BYTES;
-    uint32_t bytes = MIN(self->params.size_bytes - op->submitted_bytes,
-                         drive->max_transfer_bytes);
 
-    command->op = op;
-    command->stamps = (FabNvmeStamps){{0}};
     self->sqes[self->sq_tail] = (FabNvmeSqe){
         .write = self->params.write,
         .cid = index | (self->resets << FAB_NVME_CID_BITS & UINT16_MAX),
-        .block = op->block + op->submitted_bytes / drive->block_bytes,
-        .size_bytes = bytes,
-        .prp = self->device_buffer + (op - self->ops) * self->stride_bytes +
-               op->submitted_bytes,
+        .block = command->op->block +
+                 command->done_bytes / self->params.drive.block_bytes,
+        .size_bytes = command->size_bytes,
+        .prp = prp,
         .list = self->device_lists + list,
         .stamps = &command->stamps,
     };
-    memory_store(self, self->lists + list, fab_nvme_list_bytes(bytes));
+    memory_store(self, self->lists + list,
+                 fab_nvme_list_bytes(command->size_bytes));
     memory_store(self,
                  self->sq + (FabBusAddr)self->sq_tail * FAB_NVME_SQE_BYTES,
                  FAB_NVME_SQE_BYTES);
     self->sq_tail = (self->sq_tail + 1) % self->params.entries;
-    op->submitted_bytes += bytes;
 }
 
-/* Submits commands until the queue is full, and rings the doorbell once. */
+static void buffer_mapped(FabMapped *mapped);
+
+/* Takes a free command for the next bytes of the first operation. */
+static Command *command_take(NvmeFlow *self)
+{
+    Operation *op = self->submit_head;
+    Command *command = self->free_commands;
+
+    self->free_commands = command->next_free;
+    command->op = op;
+    command->done_bytes = op->submitted_bytes;
+    command->size_bytes = MIN(self->params.size_bytes - op->submitted_bytes,
+                              self->params.drive.max_transfer_bytes);
+    command->stamps = (FabNvmeStamps){{0}};
+    op->submitted_bytes += command->size_bytes;
+    if (op->submitted_bytes == self->params.size_bytes) {
+        self->submit_head = op->next;
+    }
+    return command;
+}
+
+/* Submits commands until the queue is full, and rings the doorbell once. If
+ * each buffer is mapped, a command is submitted when its buffer is. */
 static void submit(NvmeFlow *self)
 {
     uint32_t before = self->sq_tail;
 
     while (self->submit_head && self->free_commands &&
            (self->sq_tail + 1) % self->params.entries != self->sq_head) {
-        Operation *op = self->submit_head;
-        Command *command = self->free_commands;
+        Command *command = command_take(self);
 
-        self->free_commands = command->next_free;
-        command_submit(self, op, command);
-        if (op->submitted_bytes == self->params.size_bytes) {
-            self->submit_head = op->next;
+        if (self->mapper) {
+            command->buffer = BUFFER_COMES;
+            command->mapped.addr = command_buffer(self, command);
+            command->mapped.size_bytes = command->size_bytes;
+            command->mapped.done = buffer_mapped;
+            fab_mapper_map(self->mapper, &command->mapped);
+        } else {
+            command_submit(self, command, command_buffer(self, command));
         }
     }
     if (self->sq_tail != before) {
@@ -288,6 +243,34 @@ static void operation_over(NvmeFlow *self, Operation *op,
     self->finished++;
 }
 
+static void command_free(NvmeFlow *self, Command *command)
+{
+    command->op = NULL;
+    command->buffer = BUFFER_NONE;
+    command->next_free = self->free_commands;
+    self->free_commands = command;
+}
+
+static void command_over(NvmeFlow *self, Command *command)
+{
+    Operation *op = command->op;
+
+    command->stamps.at[FAB_NVME_NOTICE] = nvme_now(self);
+    if (--op->left == 0) {
+        operation_over(self, op, command);
+    }
+    command_free(self, command);
+}
+
+static void buffer_unmapped(FabMapped *mapped);
+
+static void buffer_unmap(NvmeFlow *self, Command *command)
+{
+    command->buffer = BUFFER_GOES;
+    command->mapped.done = buffer_unmapped;
+    fab_mapper_unmap(self->mapper, &command->mapped);
+}
+
 /* Takes the completion entry at the head of the queue. */
 static void entry_take(NvmeFlow *self)
 {
@@ -298,7 +281,6 @@ static void entry_take(NvmeFlow *self)
 
     g_assert(index < self->command_count && op);
     command->stamps.at[FAB_NVME_COMPLETION] = self->visible_at[self->cq_head];
-    command->stamps.at[FAB_NVME_NOTICE] = nvme_now(self);
     self->sq_head = FAB_NVME_CQE_HEAD(cqe);
     self->cq_head = (self->cq_head + 1) % self->params.entries;
     if (self->cq_head == 0) {
@@ -307,18 +289,11 @@ static void entry_take(NvmeFlow *self)
     if (FAB_NVME_CQE_STATUS(cqe)) {
         op->status = FAB_STATUS_CA;
     }
-    if (--op->left == 0) {
-        operation_over(self, op, command);
+    if (self->mapper) {
+        buffer_unmap(self, command);
+    } else {
+        command_over(self, command);
     }
-    command->op = NULL;
-    command->next_free = self->free_commands;
-    self->free_commands = command;
-}
-
-/* Returns whether the entry at the head of the queue is new. */
-static bool entry_is_new(const NvmeFlow *self)
-{
-    return FAB_NVME_CQE_PHASE(self->cqes[self->cq_head]) == self->phase;
 }
 
 static void flow_over(NvmeFlow *self)
@@ -350,6 +325,48 @@ static void entries_take(NvmeFlow *self)
         head_ring(self);
         flow_over(self);
     }
+}
+
+/* Nothing is mapped for @command any more. A reset may have given it up. */
+static void buffer_gone(NvmeFlow *self, Command *command)
+{
+    if (command->op) {
+        command_over(self, command);
+    } else {
+        command_free(self, command);
+    }
+    if (self->flow.done) {
+        return;
+    }
+    if (self->finished == self->params.count) {
+        flow_over(self);
+    } else {
+        operations_begin(self);
+    }
+}
+
+static void buffer_mapped(FabMapped *mapped)
+{
+    NvmeFlow *self = mapped->owner;
+    Command *command = SIM_CONTAINER_OF(mapped, Command, mapped);
+
+    if (mapped->device_addr == FAB_ADDR_UNMAPPED) {
+        if (command->op) {
+            command->op->status = FAB_STATUS_CA;
+        }
+        buffer_gone(self, command);
+    } else if (!command->op) {
+        buffer_unmap(self, command);
+    } else {
+        command->buffer = BUFFER_MAPPED;
+        command_submit(self, command, mapped->device_addr);
+        tail_ring(self);
+    }
+}
+
+static void buffer_unmapped(FabMapped *mapped)
+{
+    buffer_gone(mapped->owner, SIM_CONTAINER_OF(mapped, Command, mapped));
 }
 
 static void head_seen(void *owner, FabStatus status, uint64_t data);
@@ -492,13 +509,19 @@ static void msi_visible(void *owner, FabBusAddr addr, uint64_t data)
 
 /* ---- Time-out -------------------------------------------------------- */
 
+/* Frees all commands, but those whose buffers are not unmapped yet. */
 static void commands_free(NvmeFlow *self)
 {
     self->free_commands = NULL;
     for (uint32_t i = self->command_count; i-- > 0;) {
-        self->commands[i].op = NULL;
-        self->commands[i].next_free = self->free_commands;
-        self->free_commands = &self->commands[i];
+        Command *command = &self->commands[i];
+
+        command->op = NULL;
+        if (command->buffer == BUFFER_MAPPED) {
+            buffer_unmap(self, command);
+        } else if (command->buffer == BUFFER_NONE) {
+            command_free(self, command);
+        }
     }
 }
 
@@ -568,6 +591,17 @@ static void nvme_event(SimEvent *event)
                    SIM_PRIORITY_NORMAL, self->flow.rank);
     sim_event_init(&self->pause_event, engine, pause_event, SIM_PRIORITY_NORMAL,
                    self->flow.rank);
+    if (self->params.maps_each &&
+        fab_mapper_is_needed(self->params.device, self->params.driver)) {
+        FabMapperParams params = {
+            .root = self->params.driver,
+            .lend = fab_lend_of(self->params.device),
+            .waits = true,
+            .rank = self->flow.rank,
+        };
+
+        self->mapper = fab_mapper_new(&params);
+    }
     operations_begin(self);
     if (self->reads_cq && self->params.polling) {
         head_read(self);
@@ -590,6 +624,7 @@ static void nvme_free(FabFlow *flow)
         fab_root_unwatch(self->params.driver, self->msi_watch);
     }
     fab_nvme_unref(self->nvme);
+    fab_mapper_free(self->mapper);
     g_free(self->sqes);
     g_free(self->cqes);
     g_free(self->visible_at);
@@ -597,62 +632,6 @@ static void nvme_free(FabFlow *flow)
     g_free(self->commands);
     g_free(self->ops);
     g_free(self);
-}
-
-/* The stage that @command is in. */
-static FabNvmeStage command_stage(const NvmeFlow *self, const Command *command)
-{
-    const SimTime *at = command->stamps.at;
-
-    if (!at[FAB_NVME_SUBMIT]) {
-        return FAB_NVME_SUBMIT;
-    } else if (!at[FAB_NVME_DOORBELL]) {
-        return FAB_NVME_DOORBELL;
-    } else if (!at[FAB_NVME_FETCH]) {
-        return FAB_NVME_FETCH;
-    } else if (!at[FAB_NVME_LIST]) {
-        return FAB_NVME_LIST;
-    } else if (self->params.write && !at[FAB_NVME_DATA]) {
-        return FAB_NVME_DATA;
-    } else if (!at[FAB_NVME_MEDIA]) {
-        return FAB_NVME_MEDIA;
-    } else if (!at[FAB_NVME_DATA]) {
-        return FAB_NVME_DATA;
-    }
-    return FAB_NVME_COMPLETION;
-}
-
-/* Reports the stage of one of the commands under way: MEDIA if any command is
- * in that stage, because it hides the stages of the others; otherwise the
- * latest stage. */
-static void nvme_wait(const FabFlow *flow, FabFlowWait *ret_wait)
-{
-    static const char *const names[FAB_NVME_STAGES] = {
-        "submit", "doorbell", "fetch", "list",
-        "media",  "data",     "entry", "notice",
-    };
-    const NvmeFlow *self = (const NvmeFlow *)flow;
-    FabNvmeStage stage = FAB_NVME_SUBMIT;
-
-    ret_wait->ops = 0;
-    for (uint32_t i = 0; i < self->params.depth; i++) {
-        ret_wait->ops += self->ops[i].is_busy;
-    }
-    for (uint32_t i = 0; i < self->command_count; i++) {
-        const Command *command = &self->commands[i];
-
-        if (command->op && stage != FAB_NVME_MEDIA) {
-            FabNvmeStage its = command_stage(self, command);
-
-            stage = its == FAB_NVME_MEDIA ? its : MAX(stage, its);
-        }
-    }
-    if (stage == FAB_NVME_COMPLETION && entry_is_new(self)) {
-        stage = FAB_NVME_NOTICE;
-    }
-    ret_wait->step = names[stage];
-    ret_wait->own = stage == FAB_NVME_MEDIA || stage == FAB_NVME_NOTICE;
-    ret_wait->posted = stage == FAB_NVME_COMPLETION;
 }
 
 static const FabNvmeArea *nvme_areas(const FabFlow *flow)
@@ -663,7 +642,7 @@ static const FabNvmeArea *nvme_areas(const FabFlow *flow)
 static const FabFlowOps nvme_ops = {
     .event = nvme_event,
     .free = nvme_free,
-    .wait = nvme_wait,
+    .wait = fab_nvme_flow_wait,
     .areas = nvme_areas,
 };
 
@@ -704,7 +683,7 @@ static void memory_init(NvmeFlow *self, const FabNvmePlaces *places)
         places->placed[1].home &&
         places->placed[1].home != fab_root_component(self->params.driver);
     self->reads_cq = self->has_area && !self->params.by;
-    self->device_buffer = places->device_buffer;
+    self->buffer = places->buffer;
     self->bells = places->bells;
     self->stride_bytes = places->stride_bytes;
     self->sqes = g_new0(FabNvmeSqe, entries);
@@ -714,6 +693,9 @@ static void memory_init(NvmeFlow *self, const FabNvmePlaces *places)
     self->phase = true;
     self->command_count = places->commands;
     self->commands = g_new0(Command, places->commands);
+    for (uint32_t i = 0; i < places->commands; i++) {
+        self->commands[i].mapped.owner = self;
+    }
     commands_free(self);
     self->ops = g_new0(Operation, self->params.depth);
     for (uint32_t i = self->params.depth; i-- > 0;) {

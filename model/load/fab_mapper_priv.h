@@ -3,6 +3,7 @@
 #define FAB_MAPPER_PRIV_H
 
 #include "fab_core.h"
+#include "fab_lend.h"
 
 /*
  * The part of a driver that maps each buffer for its device before an
@@ -13,6 +14,11 @@
  * waits only when the queue is full, or at the latest after flush_time: then
  * one invalidation drops the whole domain. Until then the device can still use
  * the translations that caches hold.
+ *
+ * The driver of a lent device works in the same way on the host that has
+ * borrowed it. Its device addresses are those of the DMA window, which may be
+ * full. Then the mapping fails; or it waits until a part of the window is given
+ * back, and those behind it wait, too.
  */
 typedef struct FabMapper FabMapper;
 
@@ -27,17 +33,28 @@ struct FabMapped {
     FabMappedFn done; /* called at the end of each call */
     void *owner;
     /* Result. */
-    FabBusAddr
-        device_addr; /* FAB_ADDR_UNMAPPED: no device addresses are left */
+    FabBusAddr device_addr; /* FAB_ADDR_UNMAPPED: no device addresses are left,
+                               or the DMA window has no room */
     /* For the mapper alone. */
     FabBusAddr iova; /* of its first page */
     uint64_t bytes;  /* of its pages */
     FabCoreJob job;
+    FabMapped *next; /* that waits behind it */
 };
 
-/* Makes a mapper for devices of domain 0 of @root, whose IOMMU is on. Its
- * events have the rank @rank. */
-FabMapper *fab_mapper_new(FabRoot *root, uint32_t rank);
+typedef struct FabMapperParams {
+    FabRoot *root; /* the host of the driver */
+    FabLend *lend; /* of the device; NULL: it is one of domain 0 of @root */
+    bool waits;    /* a mapping waits for room in the window of @lend */
+    uint32_t rank; /* of its events */
+} FabMapperParams;
+
+/* Returns whether the driver of @device on @root maps buffers: the IOMMU of
+ * @root is on, and @root has not borrowed the device for a guest. */
+bool fab_mapper_is_needed(FabEndpoint *device, FabRoot *root);
+
+/* Makes a mapper for a device that needs one. */
+FabMapper *fab_mapper_new(const FabMapperParams *params);
 void fab_mapper_free(FabMapper *mapper);
 
 void fab_mapper_map(FabMapper *mapper, FabMapped *mapped);

@@ -3,6 +3,7 @@
 
 #include "fab_flow_priv.h"
 #include "fab_lend.h"
+#include "fab_mapper_priv.h"
 
 #define ENTRIES_MAX  (1u << FAB_NVME_CID_BITS)
 #define DEPTH_MAX    (ENTRIES_MAX - 1)
@@ -58,6 +59,10 @@ static const char *flow_wrong(const FabNvmeFlowParams *params)
         return "threads of a GPU have no shadow doorbells";
     } else if (params->start > SIM_TIME_NONE / 4) {
         return "the start must be below 26 days";
+    } else if (params->maps_each &&
+               params->buffer.component != fab_root_component(params->driver)) {
+        return "only the memory of the driver's host can be mapped for each "
+               "command";
     } else if (fab_endpoint_params(params->device)->write_bytes <
                FAB_NVME_CQE_BYTES) {
         return "the device must be able to write a completion entry in one TLP";
@@ -250,6 +255,12 @@ static bool find_areas(const FabNvmeFlowParams *params, const uint64_t *bytes,
     return true;
 }
 
+static bool maps_each(const FabNvmeFlowParams *params)
+{
+    return params->maps_each &&
+           fab_mapper_is_needed(params->device, params->driver);
+}
+
 bool fab_nvme_find_places(const FabNvmeFlowParams *params, const FabNvme *peer,
                           FabNvmePlaces *places, GError **error)
 {
@@ -274,15 +285,15 @@ bool fab_nvme_find_places(const FabNvmeFlowParams *params, const FabNvme *peer,
         bytes[3] = UINT64_C(2) * FAB_NVME_PAGE_BYTES;
     }
     return find_areas(params, bytes, places, error) &&
-           fab_target_take(&params->buffer, buffer_bytes,
-                           &places->device_buffer, error) &&
+           fab_target_take(&params->buffer, buffer_bytes, &places->buffer,
+                           error) &&
            fab_route_map(
                params->by ? fab_endpoint_component(params->by) : driver, device,
                device->bars[0].addr + fab_nvme_next_bells(peer),
                2 * FAB_NVME_BELL_BYTES, &places->bells, error) &&
-           fab_route_map(device, params->buffer.component,
-                         places->device_buffer, buffer_bytes,
-                         &places->device_buffer, error) &&
+           (maps_each(params) ||
+            fab_route_map(device, params->buffer.component, places->buffer,
+                          buffer_bytes, &places->buffer, error)) &&
            (params->polling || device->root == driver ||
             fab_lend_of(params->device) ||
             fab_route_map(device, driver, FAB_MSI_BASE, FAB_NVME_BELL_BYTES,

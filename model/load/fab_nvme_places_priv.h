@@ -31,8 +31,8 @@ typedef struct FabNvmePlaces {
     FabBusAddr device[FAB_NVME_AREAS]; /* the same for the drive */
     /* Those that are not in the driver's memory; shadow doorbells always are */
     FabNvmeArea placed[FAB_NVME_AREAS];
-    FabBusAddr device_buffer;
-    FabBusAddr bells; /* for the driver */
+    FabBusAddr buffer; /* for the drive; for the CPU if each buffer is mapped */
+    FabBusAddr bells;  /* for the driver */
     FabBusAddr msi;
 } FabNvmePlaces;
 

@@ -14,6 +14,7 @@
 
 #include "rep_markdown.h"
 #include "rep_report.h"
+#include "rep_statements.h"
 #include "../suite.h"
 
 #include "paper_files.h"
@@ -24,7 +25,10 @@
 /* Errors in thousandths of a percent. */
 #define PERCENT 1000
 
+#define STATEMENTS "scenarios/paper/statements.csv"
+
 static RepReport *report;
+static GPtrArray *statements;
 
 static const RepFidelity *fidelity_of(const char *name)
 {
@@ -316,9 +320,26 @@ START_TEST(fig14_percentiles)
 }
 END_TEST
 
+/* A sentence of the paper that the model does not agree with has a reason, and
+ * no other has one. */
+START_TEST(sentences_agree_or_say_why_not)
+{
+    unsigned n_agree = 0;
+
+    for (unsigned i = 0; i < statements->len; i++) {
+        const RepStatement *it = statements->pdata[i];
+
+        ck_assert_msg(it->holds == (*it->why == '\0'), "%s: %s: %s",
+                      it->scenario, it->text, it->value);
+        n_agree += it->holds;
+    }
+    ck_assert_uint_gt(n_agree, statements->len / 2);
+}
+END_TEST
+
 START_TEST(documentation_is_up_to_date)
 {
-    g_autofree char *now = rep_report_to_markdown(report);
+    g_autofree char *now = rep_report_to_markdown(report, STATEMENTS, NULL);
     g_autofree char *written = NULL;
 
     ck_assert(g_file_get_contents("docs/reference/fidelity.md", &written, NULL,
@@ -357,7 +378,10 @@ int main(void)
     paper_go_to_source();
     files = paper_list(TRUE);
     report = rep_report_read("results/baseline", files, &error);
-    if (!report) {
+    if (report) {
+        statements = rep_statements_read(report, STATEMENTS, &error);
+    }
+    if (!statements) {
         printf("Bail out! %s\n", error->message);
         g_error_free(error);
         return EXIT_FAILURE;
@@ -375,9 +399,11 @@ int main(void)
     tcase_add_loop_test(tcase, fig14_equal_paths, 0, 4);
     tcase_add_loop_test(tcase, fig14_percentiles, 0, 4);
     tcase_add_loop_test(tcase, calibrated_points_are_those_declared, 0, 3);
+    tcase_add_test(tcase, sentences_agree_or_say_why_not);
     tcase_add_test(tcase, documentation_is_up_to_date);
     suite_add_tcase(suite, tcase);
     status = run_suite(suite);
+    g_ptr_array_unref(statements);
     rep_report_free(report);
     return status;
 }

@@ -75,6 +75,7 @@ void fab_lend_return(FabLend *lend);
 FabLend *fab_lend_of(FabEndpoint *device);
 
 bool fab_lend_is_vm(const FabLend *lend);
+FabRoot *fab_lend_borrower(const FabLend *lend);
 uint64_t fab_lend_window_bytes(const FabLend *lend);
 
 /*
@@ -85,6 +86,37 @@ uint64_t fab_lend_window_bytes(const FabLend *lend);
  */
 bool fab_lend_map(FabLend *lend, FabBusAddr addr, uint64_t size_bytes,
                   FabBusAddr *ret_device_addr, GError **error);
+
+/*
+ * For drivers that map each buffer before its operation and unmap it after
+ * that. fab_lend_maps_each() returns whether that is possible: the borrower is
+ * no guest, whose memory stays mapped, and its IOMMU is on.
+ *
+ * fab_lend_take() maps [@addr, +@size_bytes), whole pages of 4 KiB of the
+ * borrower's memory, into a free part of the DMA window. It returns the device
+ * address at the borrower (*ret_iova), and the one that the device must use. It
+ * returns false if the window has no room; this is counted. fab_lend_give()
+ * frees the part at @iova, after the caller has removed its pages from the
+ * borrower's IOMMU and has invalidated them.
+ */
+bool fab_lend_maps_each(const FabLend *lend);
+bool fab_lend_take(FabLend *lend, FabBusAddr addr, uint64_t size_bytes,
+                   FabBusAddr *ret_iova, FabBusAddr *ret_device_addr);
+void fab_lend_give(FabLend *lend, FabBusAddr iova);
+
+/* Somebody who waits for room in the DMA window. The caller sets @fn, and keeps
+ * the waiter until @fn is called or the wait has ended. */
+typedef struct FabLendWaiter FabLendWaiter;
+struct FabLendWaiter {
+    void (*fn)(FabLendWaiter *waiter);
+    FabLendWaiter *next; /* for the lend alone */
+};
+
+/* Calls @waiter->fn once, when a part of the window is given back. Several
+ * waiters are called in the order of their waits. */
+void fab_lend_wait(FabLend *lend, FabLendWaiter *waiter);
+/* Ends the wait of @waiter. Does nothing if it does not wait. */
+void fab_lend_wait_end(FabLend *lend, FabLendWaiter *waiter);
 
 /*
  * Maps all BARs of @target for the device. @target is a device in the
@@ -121,7 +153,9 @@ void fab_lend_msi(const FabLend *lend, unsigned vector, FabBusAddr *ret_addr,
 typedef struct FabLendCounters {
     uint64_t maps;
     uint64_t no_room;      /* mappings that did not fit into the window */
+    uint64_t waits;        /* those of them that wait for room */
     uint64_t mapped_bytes; /* part of the window that is mapped */
+    uint64_t most_bytes;   /* the most that was mapped at a time */
     uint64_t interrupts;   /* calls of the handler */
 } FabLendCounters;
 

@@ -34,8 +34,10 @@ typedef struct FabDmaFlowParams {
                        unmaps it after it; an operation is over when its buffer
                        is unmapped. Behind a write, the device writes an entry
                        of 8 bytes, by which the driver sees its end. @target is
-                       the memory of the device's own host, and the device is
-                       not lent. Without an IOMMU this costs nothing */
+                       the memory of the device's own host, or of its borrower.
+                       An operation for whose buffer the borrower's DMA window
+                       has no room fails. Without an IOMMU there, and for a
+                       guest, this costs nothing */
     bool random;    /* true: random slots of size_bytes; false: ascending
                        addresses, from the start again after the end */
     uint64_t working_set_bytes; /* size of the range that operations use; 0:

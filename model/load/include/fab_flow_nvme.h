@@ -47,6 +47,11 @@ typedef struct FabNvmeParams {
  * head before it writes a completion entry. The driver still rings each time,
  * as it has to while the queue is short.
  *
+ * A driver that maps each buffer submits a command when its buffer is mapped;
+ * the operation is over when the last one is unmapped. If the DMA window of a
+ * lent drive has no room for a buffer, the driver tries again when a part of
+ * the window is given back, and the commands behind wait, too.
+ *
  * All flows of one device share its media, but have their own queues. Their
  * @drive must be equal. The latency of an operation runs from the driver's
  * first store until the driver knows that the last command is completed. When
@@ -75,6 +80,9 @@ typedef struct FabNvmeFlowParams {
     uint32_t entries;    /* of each queue, 2 to 4096; one stays empty */
     bool random;         /* true: random blocks; false: consecutive blocks */
     bool polling;        /* true: the driver polls; false: it uses interrupts */
+    bool maps_each; /* the driver maps the buffer of each command, in its own
+                       memory, before it, and unmaps it after it. Without an
+                       IOMMU there, and for a guest, this costs nothing */
     bool shadow_doorbells; /* in the driver's memory (NVMe 1.3 s5.7) */
     SimTime timeout;       /* an operation that takes longer fails */
     SimTime start;
