@@ -39,7 +39,9 @@ static const TopoKey host_keys[] = {
          "the PCI functions of the real host, for `farside topo`; an import "
          "writes them"),
     MAP("vm", vm, "the virtual machine that emulates it"),
-    LIST("vms", inner, 0, "virtual machines inside that one"),
+    LIST(
+        "vms", inner, 0,
+        "virtual machines inside that one; an empty list if it runs those of other hosts only"),
 };
 SECTION(host, "host", "A member of `hosts`.");
 

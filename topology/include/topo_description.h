@@ -115,6 +115,7 @@ typedef struct TopoVm {
     bool qmp;          /* and for a monitor of the user's at another */
     TopoVmIommu iommu; /* its kind, if the host has one */
     bool remapping;    /* that IOMMU remaps interrupts */
+    bool runs_inner;   /* it can run machines of its own: `vms` is there */
     GPtrArray *inner;  /* of TopoInner */
 } TopoVm;
 
