@@ -628,8 +628,7 @@ static int op_irq_set(struct dlend_peer *peer, const void *data, size_t len, voi
 	struct lender_device *d;
 	int err;
 
-	if (kind > DLEND_IRQ_MSIX || count > DLEND_IRQ_VECTORS ||
-	    (kind != DLEND_IRQ_NONE) != (count > 0))
+	if (kind > DLEND_IRQ_MSIX || count > DLEND_IRQ_VECTORS || !kind != !count)
 		return lender_refuse(peer, -EINVAL, "there are no such interrupts");
 	d = lock_loan(peer, req->fdid, req->loan);
 	if (!d)

@@ -51,7 +51,7 @@ struct mdev_slot {
 	struct mdev_guest *guest;	/* NULL while there is no mediated device */
 };
 
-/* Who has masked the line: the user, or the machine by INTx Disable. */
+/* The line is masked by the user, or by the machine with INTx Disable. */
 #define MDEV_LINE_USER		1
 #define MDEV_LINE_MACHINE	2
 

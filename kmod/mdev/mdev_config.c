@@ -2,8 +2,8 @@
 /*
  * Configuration space of a device in a virtual machine: an image, made when the device is
  * opened. Of the guest's writes only bus mastering reaches the device. The kernel itself
- * sets interrupts, and masks the line as INTx Disable says. Where the guest has put the BARs, dl_borrower is told: other devices of
- * the guest may write there.
+ * sets interrupts, and masks the line as INTx Disable says. Where the guest has put the BARs,
+ * dl_borrower is told: other devices of the guest may write there.
  */
 #include <linux/pci.h>
 

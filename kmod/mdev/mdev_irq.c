@@ -231,7 +231,7 @@ void mdev_irq_line_off(struct mdev_guest *guest, unsigned int who, bool off)
 	spin_lock_irq(&guest->trigger_lock);
 	guest->line_off = off ? guest->line_off | who : guest->line_off & ~who;
 	spin_unlock_irq(&guest->trigger_lock);
-	/* What has come meanwhile comes again. */
+	/* The line comes again if it has come meanwhile. */
 	if (!guest->line_off && has_line_open(guest))
 		dlend_guest_irq_unmask(guest->slot->pdev);
 }

@@ -235,6 +235,7 @@ typedef struct TopoLend {
     bool window_auto;
     int64_t window_bytes; /* 0 if window_auto */
     bool vm;              /* a VM on host `to` borrows the device */
+    bool mapped_msi;      /* it writes the VM's interrupts to that host */
 } TopoLend;
 
 typedef enum TopoFaultAction {
