@@ -55,7 +55,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 .PHONY: all program deps need-deps paper report fidelity oracles cluster \
         devices guest guest-6.12 guest-debug kmod \
         gate test test-ci test-platforms test-sim test-sweep test-device test-cluster test-lending \
-        test-kdebug test-kvm test-chips \
+        test-kdebug test-kvm test-vm test-chips \
         test-drive test-ring test-hostile fuzz-chips test-timed explore bench bench-vm regress \
         regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
@@ -193,6 +193,11 @@ test-chips: cluster
 	    --junit $(BUILD)/ntb-test.xml
 
 # Clusters whose machines have KVM, in a machine that emulates it if need be.
+# Virtual machines inside the machines of a cluster.
+test-vm: cluster
+	tests/run $(BUILD) 'lending inner' 'lending inner-p2p' 'lending machines' \
+	    'lending mediated' 'lending interrupts'
+
 test-kvm: cluster
 	tests/kvm/run $(BUILD)
 

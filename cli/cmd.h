@@ -83,6 +83,7 @@ extern const CmdVerb cmd_cluster_restart;
 extern const CmdVerb cmd_cluster_status;
 extern const CmdVerb cmd_cluster_trace;
 extern const CmdVerb cmd_cluster_up;
+extern const CmdVerb cmd_cluster_vm;
 extern const CmdVerb cmd_cluster_wait;
 
 /* The parsed command line of a verb. */

@@ -2,16 +2,13 @@
 #include "cmd.h"
 
 static const CmdVerb *const verbs[] = {
-    &cmd_cluster_up,         &cmd_cluster_down,
-    &cmd_cluster_status,     &cmd_cluster_list,
-    &cmd_cluster_exec,       &cmd_cluster_console,
-    &cmd_cluster_logs,       &cmd_cluster_link,
-    &cmd_cluster_trace,      &cmd_cluster_kill,
-    &cmd_cluster_restart,    &cmd_cluster_wait,
-    &cmd_cluster_advance,    &cmd_cluster_replay,
-    &cmd_cluster_checkpoint, &cmd_cluster_branch,
-    &cmd_cluster_explore,    &cmd_cluster_cp,
-    &cmd_cluster_reload,     NULL};
+    &cmd_cluster_up,      &cmd_cluster_down,    &cmd_cluster_status,
+    &cmd_cluster_list,    &cmd_cluster_exec,    &cmd_cluster_console,
+    &cmd_cluster_logs,    &cmd_cluster_link,    &cmd_cluster_trace,
+    &cmd_cluster_kill,    &cmd_cluster_restart, &cmd_cluster_wait,
+    &cmd_cluster_advance, &cmd_cluster_replay,  &cmd_cluster_checkpoint,
+    &cmd_cluster_branch,  &cmd_cluster_explore, &cmd_cluster_cp,
+    &cmd_cluster_reload,  &cmd_cluster_vm,      NULL};
 
 const CmdVerb cmd_cluster = {
     .name = "cluster",

@@ -26,6 +26,7 @@ static void borrow(ExpFabric *fabric, const TopoLend *lend, TopoErrors *errors)
         .borrower = fab_component_as_root(exp_host(fabric, lend->to)),
         .window_bytes = lend->window_bytes,
         .vm = lend->vm,
+        .mapped_msi = lend->mapped_msi,
     };
     GError *error = NULL;
 

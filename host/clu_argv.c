@@ -90,9 +90,9 @@ static void add_machine(GPtrArray *argv, const CluPlan *plan,
         add(argv, "-cpu", "host");
     } else {
         add(argv, "-accel", "tcg,tb-size=%d",
-            vm->inner->len > 0 ? TB_SIZE_INNER_MIB : TB_SIZE_MIB);
+            vm->runs_inner ? TB_SIZE_INNER_MIB : TB_SIZE_MIB);
         /* TCG emulates AMD's SVM, so the guest has KVM. */
-        if (vm->inner->len > 0) {
+        if (vm->runs_inner) {
             add(argv, "-cpu", "max");
         }
     }
@@ -213,7 +213,7 @@ static void add_inner(GPtrArray *argv, const TopoVm *vm, const CluPaths *paths)
     g_autofree char *folder = g_path_get_dirname(paths->initrd);
     g_autofree char *escaped = clu_property_escape(folder);
 
-    if (vm->inner->len == 0) {
+    if (!vm->runs_inner) {
         return;
     }
     add(argv, "-fsdev",

@@ -89,7 +89,7 @@ static void take_slot(TopoErrors *errors, CluPlanDevice *device, bool *taken)
 static void plan_addresses(TopoErrors *errors, CluPlanHost *host)
 {
     bool taken[SLOT_MAX + 1] = {false};
-    bool has_inner = host->host->vm->inner->len > 0;
+    bool has_inner = host->host->vm->runs_inner;
     unsigned slots = SLOT_MAX - SLOT_MIN + 1 - (has_inner ? 1 : 0);
     unsigned slot = SLOT_MIN;
     int fd = CLU_FD_DEVICE;

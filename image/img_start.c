@@ -45,7 +45,7 @@ static void warn_of_inner(const CluPlan *plan, const bool *is_kvm,
         const TopoVm *vm = host->host->vm;
         g_autofree char *place = topo_place_to_string(vm->place);
 
-        if (!is_kvm[i] && vm->cpus > 1 && vm->inner->len > 0) {
+        if (!is_kvm[i] && vm->cpus > 1 && vm->runs_inner) {
             img_tell(notes,
                      "%s: warning: without KVM a host that has virtual "
                      "machines of its own and more than one CPU may crash; "

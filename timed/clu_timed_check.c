@@ -109,10 +109,11 @@ static void check_folders(const CluPlanHost *host, TopoErrors *errors)
                         "in by `files` or `farside cluster cp`",
                         host->host->name);
     }
-    if (vm->inner->len > 0) {
-        const TopoInner *first = vm->inner->pdata[0];
+    if (vm->runs_inner) {
+        const TopoInner *first =
+            vm->inner->len > 0 ? vm->inner->pdata[0] : NULL;
 
-        topo_errors_add(errors, first->place,
+        topo_errors_add(errors, first ? first->place : host->host->place,
                         "host '%s' starts machines from folders of this "
                         "machine, which are served in real time; remove `vms`",
                         host->host->name);

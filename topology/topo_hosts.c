@@ -554,6 +554,7 @@ static void load_host(TopoLoader *loader, const TopoNode *node)
             topo_values_given(values, "vm")
                 ? topo_values_get(values, "vm")->node
                 : NULL);
+    host->vm->runs_inner = topo_values_given(values, "vms");
     for (i = 0; i < vms->len; i++) {
         load_inner(loader, host->vm, g_ptr_array_index(vms, i));
     }

@@ -317,6 +317,7 @@ static void load_lend(TopoLoader *loader, const TopoNode *node)
         lend->window_bytes = 0;
     }
     lend->vm = topo_values_number(values, "vm") != 0;
+    lend->mapped_msi = topo_values_number(values, "interrupts") != 0;
     if (!lend->device) {
         return;
     }

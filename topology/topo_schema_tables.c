@@ -39,7 +39,9 @@ static const TopoKey host_keys[] = {
          "the PCI functions of the real host, for `farside topo`; an import "
          "writes them"),
     MAP("vm", vm, "the virtual machine that emulates it"),
-    LIST("vms", inner, 0, "virtual machines inside that one"),
+    LIST(
+        "vms", inner, 0,
+        "virtual machines inside that one; an empty list if it runs those of other hosts only"),
 };
 SECTION(host, "host", "A member of `hosts`.");
 
@@ -246,6 +248,10 @@ static const TopoKey lend_keys[] = {
           "size of the DMA window, or auto; of a VM, the guest's memory"),
     MAY("vm", BOOL, "off",
         "on: a VM on that host borrows it; both hosts' IOMMUs must be on"),
+    WORD("interrupts", "forwarded", "forwarded|mapped", 0,
+         "of a VM. forwarded: the lender's CPU takes them and passes them on "
+         "(section 5 of the paper); mapped: the device writes them to the "
+         "borrower (section 8.4), as without a VM"),
 };
 SECTION(lend, "lend",
         "A member of `lend`. It has no name: paths of changes number it, and "

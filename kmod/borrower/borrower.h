@@ -16,7 +16,8 @@
  *				DMA, interrupts, lenders that lie
  *	borrower_allow.c	devices that may be borrowed
  *	borrower_quirks.c	functions of the kernel that depend on IDs
- *	borrower_guest.c	memory of virtual machines
+ *	borrower_guest.c  borrower_irq.c
+ *				memory of virtual machines, interrupts that the lender handles
  *	borrower_p2p.c  borrower_place.c
  *				peer-to-peer, and where virtual machines have the devices
  *	borrower_window.c  borrower_space.c
@@ -35,6 +36,8 @@
  *	allow_mutex	guards the list of devices that may be borrowed.
  *	borrower_lock, borrower_p2p_lock
  *			guard the lists of loans and of pairs; taken in any context.
+ *	irq_lock	of a loan. Held while its user is told of interrupts; taken in any
+ *			context.
  *
  * A mutex that is held over a wait for a lender belongs to one loan or one pair, so the
  * loans of other lenders do not wait. Each loan and each pair ends in a work of its own.
@@ -141,6 +144,7 @@ struct borrower_loan {
 	u64 dma_bus;			/* address of dma_start for the device */
 	bool translated;		/* an IOMMU here translates the window */
 	bool guest;			/* for a virtual machine of this node */
+	bool forwards;			/* its lender handles MSI and MSI-X */
 	/* The virtual machine, and where its BARs are in it. Guarded by borrower_p2p_lock. */
 	const void *machine;
 	u64 machine_bars[DLEND_BARS];
@@ -162,6 +166,11 @@ struct borrower_loan {
 	struct irq_domain *msi_domain;
 	struct msi_domain_info msi_info;
 	struct msi_desc msi_proxy;	/* stands for the requester */
+	spinlock_t irq_lock;		/* guards the four below */
+	dlend_raise raise;		/* NULL if the lender handles none */
+	void *raise_data;
+	u32 irq_number;			/* of the lender's last message */
+	u32 unmask_number;		/* of the last IRQ_UNMASK */
 };
 
 /*
@@ -400,6 +409,11 @@ int borrower_msi_prepare(struct borrower_loan *loan,
 int borrower_msi_start(struct borrower_loan *loan);
 /* The window is closed already. */
 void borrower_msi_stop(struct borrower_loan *loan);
+
+/* borrower_irq.c */
+
+/* Tells the user of the device of interrupts. irq_lock is held. */
+void borrower_irq_raise(struct borrower_loan *loan, const struct dlend_msg_irq *msg);
 
 /* borrower_config.c */
 

@@ -158,6 +158,9 @@ static void unlist(struct borrower_loan *loan)
 	loan->ended = true;
 	spin_lock_irq(&borrower_lock);
 	list_del(&loan->node);
+	/* op_irq() may have found it before. */
+	spin_lock(&loan->irq_lock);
+	spin_unlock(&loan->irq_lock);
 	spin_unlock_irq(&borrower_lock);
 	borrower_loan_put(loan);
 }
@@ -255,6 +258,7 @@ static struct borrower_loan *new_loan(u32 fdid, struct dlend_peer *peer)
 	mutex_init(&loan->windows_mutex);
 	spin_lock_init(&loan->config_lock);
 	spin_lock_init(&loan->dma_lock);
+	spin_lock_init(&loan->irq_lock);
 	return loan;
 }
 
@@ -309,6 +313,7 @@ static int borrow(struct dlend_peer *peer, u32 fdid, u64 window, unsigned int fl
 	if (!loan)
 		return dlend_why_set(why, -ENOMEM, "no memory");
 	loan->guest = flags & DLEND_BORROW_GUEST;
+	loan->forwards = flags & DLEND_BORROW_FORWARD;
 	mutex_lock(&loan->mutex);
 	err = enter(loan, why);
 	if (!err)
@@ -522,11 +527,33 @@ static int op_revoke(struct dlend_peer *peer, const void *data, size_t len,
 	return err;
 }
 
+/* Interrupts are off. The loan stays while one of the two locks is held. */
+static int op_irq(struct dlend_peer *peer, const void *data, size_t len, void *resp,
+		  size_t room)
+{
+	const struct dlend_msg_irq *req = data;
+	struct borrower_loan *loan;
+
+	spin_lock(&borrower_lock);
+	loan = find(le32_to_cpu(req->fdid));
+	if (!loan || loan->peer != peer || loan->number != le32_to_cpu(req->loan)) {
+		spin_unlock(&borrower_lock);
+		return -ENODEV;
+	}
+	spin_lock(&loan->irq_lock);
+	spin_unlock(&borrower_lock);
+	borrower_irq_raise(loan, req);
+	spin_unlock(&loan->irq_lock);
+	return 0;
+}
+
 static const struct dlend_op borrower_ops[] = {
 	{ DLEND_OP_REVOKE, 0, sizeof(struct dlend_msg_revoke),
 	  sizeof(struct dlend_msg_revoke), op_revoke },
 	{ DLEND_OP_P2P_LOST, 0, sizeof(struct dlend_msg_p2p),
 	  sizeof(struct dlend_msg_p2p), op_p2p_lost },
+	{ DLEND_OP_IRQ, DLEND_ATOMIC, sizeof(struct dlend_msg_irq),
+	  sizeof(struct dlend_msg_irq), op_irq },
 };
 
 static void borrower_peer_up(struct dlend_peer *peer)

@@ -73,6 +73,9 @@ int borrower_send_attach(struct borrower_loan *loan, struct dlend_msg_attach *re
 		return dlend_why_set(why, ret,
 				     "a device for a virtual machine needs an IOMMU on its own node, too, and node %u has none",
 				     node);
+	if (ret == -ENOTTY)
+		return dlend_why_set(why, ret,
+				     "the device has neither MSI nor MSI-X, and its line interrupt reaches only a virtual machine (--guest)");
 	if (ret == -EPERM)
 		return dlend_why_set(why, ret,
 				     "a BAR of the device shares a window with other devices of node %u, whose log names them; this needs permission there (allow_neighbours)",

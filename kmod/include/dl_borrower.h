@@ -10,6 +10,7 @@
 #include <linux/types.h>
 
 #include "dl_lender.h"
+#include "dl_proto.h"
 
 /**
  * struct dlend_loan_info - describes a device that this node has borrowed
@@ -43,6 +44,8 @@ struct dlend_loan_info {
  * function gets the driver dl_mdev and no other.
  */
 #define DLEND_BORROW_GUEST 1
+/* With DLEND_BORROW_GUEST: the lender handles MSI and MSI-X, too, and tells of them. */
+#define DLEND_BORROW_FORWARD 2
 
 /**
  * dlend_borrower_borrow() - borrow a device of another node, and add it to this node
@@ -255,6 +258,71 @@ void dlend_guest_unmap(struct pci_dev *pdev, u64 addr, unsigned int n);
  */
 void dlend_guest_bars(struct pci_dev *pdev, const void *machine,
 		      const u64 bars[PCI_STD_NUM_BARS]);
+
+/**
+ * typedef dlend_raise - is told of interrupts that the lender has handled
+ * @data: as it was given
+ * @vectors: bit n: vector n has come, once or more often
+ *
+ * Context: Interrupts are off, and a lock is held.
+ */
+typedef void (*dlend_raise)(void *data, u64 vectors);
+
+/**
+ * dlend_guest_irq_set() - have the lender handle the device's interrupts
+ * @pdev: the function; none of its interrupts is set up here
+ * @kind: DLEND_IRQ_LINE, DLEND_IRQ_MSI or DLEND_IRQ_MSIX
+ * @count: number of vectors, from the first on; at most DLEND_IRQ_VECTORS
+ * @raise: called for each, until dlend_guest_irq_clear()
+ * @data: for @raise
+ *
+ * A line is masked when it has come, until dlend_guest_irq_unmask(). A reset of the device
+ * ends this, too.
+ *
+ * Context: Process context. Sleeps, and waits for the lender.
+ * Return: 0; -EINVAL if the device does not have them; -EOPNOTSUPP if the lender cannot do
+ * this; or another error, with none set.
+ */
+int dlend_guest_irq_set(struct pci_dev *pdev, enum dlend_irq_kind kind, unsigned int count,
+			dlend_raise raise, void *data);
+
+/**
+ * dlend_guest_irq_clear() - undo dlend_guest_irq_set()
+ * @pdev: the function
+ *
+ * @raise is not called any more when the function returns.
+ *
+ * Context: Process context. Sleeps, and waits for the lender.
+ */
+void dlend_guest_irq_clear(struct pci_dev *pdev);
+
+/**
+ * dlend_guest_has_line() - ask whether the lender can handle the device's line interrupt
+ * @pdev: the function; the lender handles no interrupts of it now
+ *
+ * Context: Process context. Sleeps, and waits for the lender.
+ * Return: whether it can.
+ */
+bool dlend_guest_has_line(struct pci_dev *pdev);
+
+/**
+ * dlend_guest_forwards() - ask how the device was borrowed
+ * @pdev: the function
+ *
+ * Return: whether it was borrowed with DLEND_BORROW_FORWARD.
+ */
+bool dlend_guest_forwards(struct pci_dev *pdev);
+
+/**
+ * dlend_guest_irq_unmask() - say that the line interrupt was served
+ * @pdev: the function
+ *
+ * If the line is still up, it comes again.
+ *
+ * Context: Process context. Waits for the lender, and may sleep.
+ * Return: 0 or a negative error.
+ */
+int dlend_guest_irq_unmask(struct pci_dev *pdev);
 
 /**
  * dlend_guest_reset() - have the lender reset the device

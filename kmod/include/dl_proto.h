@@ -43,9 +43,12 @@ enum dlend_op_number {
 	DLEND_OP_CFG_EXTENDED,	/* to the lender */
 	DLEND_OP_RESET,		/* to the lender */
 	DLEND_OP_P2P_PLACE,	/* to the source's lender */
+	DLEND_OP_IRQ_SET,	/* to the lender */
+	DLEND_OP_IRQ_UNMASK,	/* DLEND_ATOMIC; to the lender */
 	/* To the borrower. */
 	DLEND_OP_REVOKE = 32,
 	DLEND_OP_P2P_LOST,
+	DLEND_OP_IRQ,		/* DLEND_ATOMIC */
 };
 
 #define DLEND_BARS 6
@@ -178,6 +181,51 @@ struct dlend_msg_extended_answer {
 	u8 config[DLEND_CFG_PIECE];
 };
 
+/* Largest number of interrupts of a loan that its lender handles. */
+#define DLEND_IRQ_VECTORS 64
+
+enum dlend_irq_kind {
+	DLEND_IRQ_NONE,
+	DLEND_IRQ_LINE,		/* INTx, the only kind that no window can carry */
+	DLEND_IRQ_MSI,
+	DLEND_IRQ_MSIX,
+};
+
+/*
+ * IRQ_SET asks the lender to handle @count interrupts of the device, from the first on, in
+ * place of those of its last IRQ_SET, and to tell the borrower of each by IRQ. Meanwhile
+ * the borrower cannot set MSI and MSI-X itself. RESET and RETURN end this. A line is masked
+ * when it has come, until IRQ_UNMASK.
+ */
+struct dlend_msg_irq_set {
+	__le32 fdid;
+	__le32 loan;
+	__le32 kind;		/* enum dlend_irq_kind */
+	__le32 count;		/* 0 with DLEND_IRQ_NONE */
+};
+
+struct dlend_msg_irq_set_answer {
+	__le32 has_line;	/* 1: DLEND_IRQ_LINE is possible; or 0 */
+	__le32 reserved;
+};
+
+/* A number that is not after the last one since IRQ_SET is of a message sent again. */
+struct dlend_msg_irq {
+	__le32 fdid;
+	__le32 loan;
+	__le32 number;		/* from 1 on */
+	__le32 reserved;
+	__le64 vectors;		/* bit n: vector n */
+};
+
+/* The same holds for @number. */
+struct dlend_msg_irq_unmask {
+	__le32 fdid;
+	__le32 loan;
+	__le32 number;		/* from 1 on */
+	__le32 reserved;
+};
+
 /*
  * REVOKE asks the borrower to return the device. If the borrower does not, the lender
  * takes the device back later.
@@ -253,6 +301,9 @@ static_assert(sizeof(struct dlend_msg_attach) == 80);
 static_assert(sizeof(struct dlend_msg_attach_answer) == 472);
 static_assert(sizeof(struct dlend_msg_cfg) == 16);
 static_assert(sizeof(struct dlend_msg_extended) == 16);
+static_assert(sizeof(struct dlend_msg_irq_set) == 16);
+static_assert(sizeof(struct dlend_msg_irq) == 24);
+static_assert(sizeof(struct dlend_msg_irq_unmask) == 16);
 static_assert((DLEND_CFG_SPACE - DLEND_CFG_SIZE) % DLEND_CFG_PIECE == 0);
 static_assert(DLEND_CFG_PIECE <= DLEND_MSG_MAX);
 static_assert(sizeof(struct dlend_msg_attach_answer) <= DLEND_MSG_MAX);

@@ -156,6 +156,8 @@ int run_borrow(const struct verb *verb, struct dl_ctl_request *request)
 		 verb->done);
 	if (opt.guest)
 		request->flags |= DL_CTL_GUEST;
+	if (opt.forward)
+		request->flags |= DL_CTL_FORWARD;
 	/* Open the socket before the order, so that no event is missed. */
 	events = uevents_open();
 	err = order(verb->number, request, what);

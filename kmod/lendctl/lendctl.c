@@ -103,7 +103,8 @@ static const struct verb verbs[] = {
 	  "Instead of the ID, --device and the options below it choose one of the devices that\n"
 	  "other nodes have given an ID.\n"
 	  "--guest borrows the device for a virtual machine of this node, by the driver\n"
-	  "dl_mdev. WINDOW-SIZE is then the end of the memory that the machine can have.\n",
+	  "dl_mdev. WINDOW-SIZE is then the end of the memory that the machine can have.\n"
+	  "--forward does the same, and has the lender handle all interrupts and pass them on.\n",
 	  ARG_ID, 1, 2, OPT_WAIT | OPT_CHOOSE | OPT_NODE | OPT_GUEST, DL_CTL_BORROW, "borrowed",
 	  run_borrow },
 	{ "return", "ID", "give a borrowed device back",
@@ -178,6 +179,12 @@ static bool set_guest(const char *value)
 	(void)value;
 	opt.guest = true;
 	return true;
+}
+
+static bool set_forward(const char *value)
+{
+	opt.forward = true;
+	return set_guest(value);
 }
 
 static bool set_wait(const char *value)
@@ -275,6 +282,8 @@ static const struct flag {
 	{ "json", NULL, "print the result, or the error, as JSON", 0, set_json },
 	{ "force", NULL, "return a device that is in use", OPT_FORCE, set_force },
 	{ "guest", NULL, "borrow the device for a virtual machine", OPT_GUEST, set_guest },
+	{ "forward", NULL, "the same, and its lender handles its interrupts", OPT_GUEST,
+	  set_forward },
 	{ "wait", "SECONDS",
 	  "wait no longer than this; " STRING_OF(WAIT_DEFAULT) " by default",
 	  OPT_WAIT, set_wait },

@@ -23,6 +23,7 @@ struct options {
 	bool help;
 	bool force;
 	bool guest;		/* borrow for a virtual machine */
+	bool forward;		/* and have the lender handle its interrupts */
 	unsigned int queues, interrupts;	/* 0: an equal share */
 	int wait_ms;
 	bool wait;		/* the user has said how long */

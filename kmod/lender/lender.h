@@ -8,8 +8,9 @@
  *	lender_loan.c		requests of borrowers: begin and end of a loan
  *	lender_p2p.c		windows between devices, at the lender of the one that uses them
  *	lender_grant.c		the same at the lender of the other one
- *	lender_config.c  lender_iommu.c  lender_check.c
- *				configuration space, IOMMU, devices that cannot be lent
+ *	lender_config.c  lender_iommu.c  lender_irq.c  lender_check.c
+ *				configuration space, IOMMU, interrupts that are handled
+ *				here, devices that cannot be lent
  *	lender_revoke.c		messages to borrowers
  *	lender_table.c		the devices
  *	lender_stats.c		counters, and the log of what was refused
@@ -86,6 +87,8 @@ struct lender_loan {
 	struct dlend_import *dma, *msi;
 	bool admitted;			/* the NTB forwards the device's requests */
 	bool misused;	/* the log says so; guarded by lender_lock */
+	/* NULL, or those that this node handles. Guarded as lender_device.loan. */
+	struct lender_irqs *irqs;
 	struct {
 		struct dlend_export *export;
 		dma_addr_t addr;	/* bus address of the BAR, for the peer */
@@ -135,6 +138,7 @@ extern struct lender_counts {
 	atomic64_t requests_refused;	/* malformed, or for a loan of another borrower */
 	atomic64_t p2p_routes;	/* windows to other devices, opened for devices of this node */
 	atomic64_t p2p_grants;	/* devices of this node opened to other lenders */
+	atomic64_t interrupts;	/* that were handled here for borrowers */
 	atomic64_t p2p_placed;	/* BARs that devices of virtual machines reach */
 } lender_counts;
 
@@ -198,6 +202,11 @@ void lender_describe(struct lender_device *d, struct dlend_device_info *info);
 /* lender_check.c. Return: 0 if the function can be lent; -EINVAL with the reason in @why. */
 
 int lender_check(struct pci_dev *pdev, struct dlend_why *why);
+/*
+ * Return: whether the function's interrupts cross an NTB. An MSI message is a memory write;
+ * a line interrupt (INTx) is none, and this node has to handle it.
+ */
+bool lender_check_interrupts(struct pci_dev *pdev);
 /* Return: also -EBUSY, if the function has virtual functions. */
 int lender_check_virtual(struct pci_dev *pdev, struct dlend_why *why);
 int lender_check_taken(struct pci_dev *pdev, struct dlend_why *why);
@@ -272,6 +281,27 @@ u32 lender_config_read(struct lender_device *d, unsigned int at,
 		       unsigned int size);
 void lender_config_write(struct lender_device *d, unsigned int at,
 			 unsigned int size, u32 value);
+
+/* lender_irq.c */
+
+int lender_irq_init(void);
+void lender_irq_exit(void);
+/* Return: whether this node can handle the function's line interrupt for a borrower. */
+bool lender_irq_has_line(struct pci_dev *pdev);
+/*
+ * Handles the first @count interrupts of a kind, in place of those before; see IRQ_SET in
+ * dl_proto.h. @count is 1 to DLEND_IRQ_VECTORS unless @kind is DLEND_IRQ_NONE. The device
+ * lock is held. Return: 0 or a negative errno, with none left.
+ */
+int lender_irq_open(struct lender_device *d, struct lender_loan *loan,
+		    enum dlend_irq_kind kind, unsigned int count);
+/* The borrower is told of no more. The device lock is held. Waits for a call at most. */
+void lender_irq_close(struct lender_loan *loan);
+/*
+ * The borrower has served the line; @number as in IRQ_UNMASK. lender_lock is held. Return:
+ * 0 or -EINVAL.
+ */
+int lender_irq_unmask(struct lender_device *d, u32 number);
 
 /* lender_iommu.c. All but the first three are called with the device lock held. */
 

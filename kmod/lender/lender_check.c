@@ -17,11 +17,7 @@ module_param(allow_neighbours, bool, 0444);
 MODULE_PARM_DESC(allow_neighbours,
 		 "lend devices whose BARs share a window with other devices: a borrower can reach the registers of these too");
 
-/*
- * An MSI message is a memory write, so it crosses an NTB. A line interrupt (INTx) does
- * not.
- */
-static bool interrupts_cross(struct pci_dev *pdev)
+bool lender_check_interrupts(struct pci_dev *pdev)
 {
 	return pdev->msi_cap || pdev->msix_cap || !pdev->pin;
 }
@@ -59,9 +55,9 @@ int lender_check(struct pci_dev *pdev, struct dlend_why *why)
 					     "%s is the NTB adapter to a peer",
 					     pci_name(pdev));
 	}
-	if (!interrupts_cross(pdev))
+	if (!lender_check_interrupts(pdev) && !lender_irq_has_line(pdev))
 		return dlend_why_set(why, -EINVAL,
-				     "%s has neither MSI nor MSI-X, and a line interrupt does not cross an NTB",
+				     "%s has neither MSI nor MSI-X, and its line interrupt can neither cross an NTB nor be handled here, because the function cannot mask it",
 				     pci_name(pdev));
 	return 0;
 }

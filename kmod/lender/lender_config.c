@@ -368,6 +368,18 @@ static void commit_msi(struct lender_device *d)
 	pci_write_config_word(d->pdev, at + PCI_MSI_FLAGS, real);
 }
 
+/*
+ * Return: the bits of @pass that are written to the device. While this node handles its
+ * interrupts, MSI-X is this node's.
+ */
+static u32 passed(struct lender_device *d, unsigned int at, u32 pass)
+{
+	if (d->loan->irqs && d->pdev->msix_cap &&
+	    (at & ~3) == (d->pdev->msix_cap & ~3))
+		return 0;
+	return pass;
+}
+
 /* Return: whether the device answers. Some bits of its Command register are always 0. */
 static bool answers(struct pci_dev *pdev)
 {
@@ -378,7 +390,7 @@ void lender_config_write(struct lender_device *d, unsigned int at,
 			 unsigned int size, u32 value)
 {
 	struct lender_config *c = &d->config;
-	u32 pass = at < DLEND_CFG_SIZE ? gather(c->pass, at, size) : 0;
+	u32 pass = at < DLEND_CFG_SIZE ? passed(d, at, gather(c->pass, at, size)) : 0;
 	u32 clear = at < DLEND_CFG_SIZE ? gather(c->clear, at, size) : 0;
 	u32 keep = gather(c->keep, at, size);
 	u32 changes = value ^ lender_config_read(d, at, size);
@@ -405,6 +417,6 @@ void lender_config_write(struct lender_device *d, unsigned int at,
 		real &= ~(pass | clear | gather(c->zero, at, size));
 		write_device(d->pdev, at, size, real | (value & (pass | clear)));
 	}
-	if (c->msi && at < c->msi_end && at + size > c->msi + PCI_MSI_FLAGS)
+	if (c->msi && !d->loan->irqs && at < c->msi_end && at + size > c->msi + PCI_MSI_FLAGS)
 		commit_msi(d);
 }

@@ -163,6 +163,7 @@ static struct lender_loan *stop_loan(struct lender_device *d)
 	set_loan(d, NULL, loan);
 	if (loan->attached) {
 		pci_clear_master(d->pdev);
+		lender_irq_close(loan);
 		lender_p2p_end(d);
 		close_bars(loan);
 	}
@@ -516,6 +517,10 @@ static int attach(struct lender_device *d, struct lender_loan *loan,
 	    (!d->group || !(le32_to_cpu(req->flags) & DLEND_ATTACH_TRANSLATED)))
 		return lender_refuse(loan->peer, -EOPNOTSUPP,
 				     "a virtual machine needs an IOMMU at both ends");
+	if (!(le32_to_cpu(req->flags) & DLEND_ATTACH_GUEST) &&
+	    !lender_check_interrupts(d->pdev))
+		return lender_refuse(loan->peer, -ENOTTY,
+				     "a line interrupt reaches only virtual machines");
 	err = open_windows(d, loan, req, answer);
 	if (err) {
 		pci_info_ratelimited(d->pdev, "device %x cannot be lent to node %u: its windows are refused with error %d\n",
@@ -602,6 +607,7 @@ static int op_reset(struct dlend_peer *peer, const void *data, size_t len,
 		return lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
 	if (d->loan->attached) {
 		set_config_open(d, false, true);
+		lender_irq_close(d->loan);
 		lender_reset(d);
 		pci_write_config_word(d->pdev, PCI_COMMAND,
 				      PCI_COMMAND_MEMORY | PCI_COMMAND_INTX_DISABLE);
@@ -611,6 +617,49 @@ static int op_reset(struct dlend_peer *peer, const void *data, size_t len,
 	}
 	unlock_loan(d);
 	return ret;
+}
+
+static int op_irq_set(struct dlend_peer *peer, const void *data, size_t len, void *resp,
+		      size_t room)
+{
+	const struct dlend_msg_irq_set *req = data;
+	struct dlend_msg_irq_set_answer *answer = resp;
+	u32 kind = le32_to_cpu(req->kind), count = le32_to_cpu(req->count);
+	struct lender_device *d;
+	int err;
+
+	if (kind > DLEND_IRQ_MSIX || count > DLEND_IRQ_VECTORS || !kind != !count)
+		return lender_refuse(peer, -EINVAL, "there are no such interrupts");
+	d = lock_loan(peer, req->fdid, req->loan);
+	if (!d)
+		return lender_refuse(peer, -ENODEV, LENDER_NO_LOAN);
+	if (!d->loan->attached)
+		err = lender_refuse(peer, -EINVAL, LENDER_NO_WINDOWS);
+	else if (!d->loan->guest)
+		err = lender_refuse(peer, -EOPNOTSUPP, "the loan is not for a virtual machine");
+	else
+		err = lender_irq_open(d, d->loan, kind, count);
+	*answer = (struct dlend_msg_irq_set_answer) {
+		.has_line = cpu_to_le32(lender_irq_has_line(d->pdev)),
+	};
+	unlock_loan(d);
+	return err ?: sizeof(*answer);
+}
+
+static int op_irq_unmask(struct dlend_peer *peer, const void *data, size_t len, void *resp,
+			 size_t room)
+{
+	const struct dlend_msg_irq_unmask *req = data;
+	struct lender_device *d;
+	unsigned long flags;
+	int err = -ENODEV;
+
+	spin_lock_irqsave(&lender_lock, flags);
+	d = lender_of_loan(peer, le32_to_cpu(req->fdid), le32_to_cpu(req->loan));
+	if (d)
+		err = lender_irq_unmask(d, le32_to_cpu(req->number));
+	spin_unlock_irqrestore(&lender_lock, flags);
+	return err ? lender_refuse(peer, err, "it has no line interrupt") : 0;
 }
 
 /* Interrupts are off, as in all atomic handlers. */
@@ -699,6 +748,8 @@ static const struct dlend_op lender_ops[] = {
 	OP(DLEND_OP_CFG_WRITE, DLEND_ATOMIC, dlend_msg_cfg, op_cfg_write),
 	OP(DLEND_OP_CFG_EXTENDED, 0, dlend_msg_extended, op_cfg_extended),
 	OP(DLEND_OP_RESET, 0, dlend_msg_return, op_reset),
+	OP(DLEND_OP_IRQ_SET, 0, dlend_msg_irq_set, op_irq_set),
+	OP(DLEND_OP_IRQ_UNMASK, DLEND_ATOMIC, dlend_msg_irq_unmask, op_irq_unmask),
 };
 
 static void lender_peer_up(struct dlend_peer *peer)
@@ -753,13 +804,19 @@ static struct dlend_client lender_client = {
 
 int lender_loan_init(void)
 {
-	int err = dlend_client_register(&lender_client);
+	int err = lender_irq_init();
 
 	if (err)
 		return err;
-	err = dlend_ops_register(lender_ops, ARRAY_SIZE(lender_ops));
+	err = dlend_client_register(&lender_client);
 	if (err)
-		dlend_client_unregister(&lender_client);
+		goto irq;
+	err = dlend_ops_register(lender_ops, ARRAY_SIZE(lender_ops));
+	if (!err)
+		return 0;
+	dlend_client_unregister(&lender_client);
+irq:
+	lender_irq_exit();
 	return err;
 }
 
@@ -777,4 +834,5 @@ void lender_loan_exit(void)
 {
 	dlend_ops_unregister(lender_ops, ARRAY_SIZE(lender_ops));
 	dlend_client_unregister(&lender_client);
+	lender_irq_exit();
 }

@@ -31,6 +31,7 @@ static int stats_show(struct seq_file *file, void *unused)
 	SHOW(config_writes);
 	SHOW(config_refused);
 	SHOW(requests_refused);
+	SHOW(interrupts);
 	SHOW(p2p_routes);
 	SHOW(p2p_grants);
 	SHOW(p2p_placed);

@@ -20,6 +20,8 @@
  *	slot->lock	guards all of a slot and of its mediated device. VFIO's and mm's locks
  *			are taken below it.
  *	guest->bar_lock	taken by a page fault, which holds the mm's lock.
+ *	guest->trigger_lock
+ *			taken with interrupts off, when the lender tells of interrupts.
  */
 /* <linux/mdev.h> has the guard MDEV_H. */
 #ifndef DL_MDEV_H
@@ -49,6 +51,10 @@ struct mdev_slot {
 	struct mdev_guest *guest;	/* NULL while there is no mediated device */
 };
 
+/* The line is masked by the user, or by the machine with INTx Disable. */
+#define MDEV_LINE_USER		1
+#define MDEV_LINE_MACHINE	2
+
 struct mdev_vector {
 	struct eventfd_ctx *trigger;	/* NULL: the vector is not used */
 	char name[32];
@@ -76,9 +82,14 @@ struct mdev_guest {
 	u64 bar_places[PCI_STD_NUM_BARS];	/* in the guest, as the borrower knows them */
 
 	/* Interrupts: those of one index of VFIO at a time. */
+	bool has_line, forwards;	/* as the lender and the loan have it */
 	unsigned int irq_index;
+	bool told;			/* the lender handles them, and tells of them */
+	spinlock_t trigger_lock;	/* guards @vectors, @line_off and the triggers */
 	unsigned int vectors;		/* that the function has; 0 if there are none */
 	struct mdev_vector *vector;
+	unsigned int line_off;		/* MDEV_LINE_*: why the line is masked here */
+	struct virqfd *unmask;		/* NULL, or signalled when the line was served */
 
 	/* Guest memory. */
 	u64 window;			/* bytes */
@@ -87,6 +98,9 @@ struct mdev_guest {
 	struct page **pages;		/* room for those of one chunk */
 	struct delayed_work again;	/* pins what was mapped meanwhile */
 	unsigned int tries;		/* of @again that are left */
+	struct list_head user;		/* mdev_memory.c guards this and the two below */
+	bool unmapping;			/* VFIO tells it now that memory is unmapped */
+	unsigned long unmapped_at;	/* and has done so last then; jiffies */
 };
 
 /* mdev_stats.c: counted since the module was loaded */
@@ -149,6 +163,10 @@ int mdev_bar_mmap(struct mdev_guest *guest, struct vm_area_struct *vma);
 
 /* Return: how many interrupts the guest can have of an index of VFIO. */
 unsigned int mdev_irq_count(struct mdev_guest *guest, unsigned int index);
+/* Return: VFIO_IRQ_INFO_* of an index. Without slot->lock. */
+u32 mdev_irq_flags(unsigned int index);
+/* Masks the line, or undoes that. @who: MDEV_LINE_* */
+void mdev_irq_line_off(struct mdev_guest *guest, unsigned int who, bool off);
 int mdev_irq_set(struct mdev_guest *guest, const struct vfio_irq_set *set, void *data);
 void mdev_irq_close(struct mdev_guest *guest);
 

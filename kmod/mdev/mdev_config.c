@@ -2,8 +2,8 @@
 /*
  * Configuration space of a device in a virtual machine: an image, made when the device is
  * opened. Of the guest's writes only bus mastering reaches the device. The kernel itself
- * sets interrupts. Where the guest has put the BARs, dl_borrower is told: other devices of
- * the guest may write there.
+ * sets interrupts, and masks the line as INTx Disable says. Where the guest has put the BARs,
+ * dl_borrower is told: other devices of the guest may write there.
  */
 #include <linux/pci.h>
 
@@ -85,6 +85,10 @@ void mdev_config_open(struct mdev_guest *guest)
 	}
 	allow(guest, PCI_COMMAND, 2, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER |
 	      PCI_COMMAND_PARITY | PCI_COMMAND_SERR | PCI_COMMAND_INTX_DISABLE);
+	guest->forwards = dlend_guest_forwards(pdev);
+	guest->has_line = dlend_guest_has_line(pdev);
+	guest->line_off = 0;
+	guest->config[PCI_INTERRUPT_PIN] = guest->has_line;
 	allow(guest, PCI_CACHE_LINE_SIZE, 2, 0xffff);
 	allow(guest, PCI_INTERRUPT_LINE, 1, 0xff);
 	allow_bars(guest);
@@ -116,6 +120,7 @@ void mdev_config_reset(struct mdev_guest *guest)
 
 	command &= ~(PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER | PCI_COMMAND_INTX_DISABLE);
 	put_unaligned_le16(command, guest->config + PCI_COMMAND);
+	guest->line_off &= ~MDEV_LINE_MACHINE;
 	if (pdev)
 		tell_places(guest);
 	if (!pdev || !pdev->msix_cap)
@@ -136,15 +141,15 @@ void mdev_config_read(struct mdev_guest *guest, unsigned int at, u8 *data, size_
 		data[PCI_INTERRUPT_PIN - at] = guest->config[PCI_INTERRUPT_PIN];
 }
 
-static bool masters(struct mdev_guest *guest)
+static u16 command(struct mdev_guest *guest)
 {
-	return get_unaligned_le16(guest->config + PCI_COMMAND) & PCI_COMMAND_MASTER;
+	return get_unaligned_le16(guest->config + PCI_COMMAND);
 }
 
 void mdev_config_write(struct mdev_guest *guest, unsigned int at, const u8 *data,
 		       size_t size)
 {
-	bool before = masters(guest);
+	u16 before = command(guest), changed;
 	size_t i;
 
 	if (mdev_is_lost(guest))
@@ -155,9 +160,13 @@ void mdev_config_write(struct mdev_guest *guest, unsigned int at, const u8 *data
 		guest->config[at + i] = (guest->config[at + i] & ~bits) | (data[i] & bits);
 	}
 	tell_places(guest);
-	if (masters(guest) == before)
+	changed = command(guest) ^ before;
+	if (changed & PCI_COMMAND_INTX_DISABLE)
+		mdev_irq_line_off(guest, MDEV_LINE_MACHINE,
+				  command(guest) & PCI_COMMAND_INTX_DISABLE);
+	if (!(changed & PCI_COMMAND_MASTER))
 		return;
-	if (before) {
+	if (before & PCI_COMMAND_MASTER) {
 		pci_clear_master(guest->slot->pdev);
 		mdev_memory_off(guest);
 	} else {

@@ -55,20 +55,25 @@ static int open_device(struct vfio_device *vdev)
 	mutex_lock(&guest->slot->lock);
 	if (mdev_is_lost(guest))
 		goto unlock;
-	err = mdev_memory_open(guest);
-	if (err)
-		goto unlock;
-	err = mdev_bar_open(guest);
-	if (err) {
-		mdev_memory_close(guest);
-		goto unlock;
-	}
 	/* All devices of a machine are opened by one process. */
 	guest->machine = current->mm;
 	mmgrab(guest->machine);
+	err = mdev_memory_open(guest);
+	if (err)
+		goto drop;
+	err = mdev_bar_open(guest);
+	if (err) {
+		mdev_memory_close(guest);
+		goto drop;
+	}
 	mdev_config_open(guest);
 	guest->open = true;
 	atomic64_inc(&mdev_counts.users);
+	goto unlock;
+
+drop:
+	mmdrop(guest->machine);
+	guest->machine = NULL;
 unlock:
 	mutex_unlock(&guest->slot->lock);
 	return err;
@@ -83,10 +88,10 @@ static void close_device(struct vfio_device *vdev)
 	reset(guest);
 	if (!mdev_is_lost(guest))
 		mdev_config_close(guest);
-	mmdrop(guest->machine);
-	guest->machine = NULL;
 	mdev_bar_close(guest);
 	mdev_memory_close(guest);
+	mmdrop(guest->machine);
+	guest->machine = NULL;
 	atomic64_dec(&mdev_counts.users);
 	mutex_unlock(&guest->slot->lock);
 }
@@ -231,7 +236,7 @@ static long get_irq(struct mdev_guest *guest, unsigned long arg)
 		return -EFAULT;
 	if (info.argsz < min || info.index >= VFIO_PCI_NUM_IRQS)
 		return -EINVAL;
-	info.flags = VFIO_IRQ_INFO_EVENTFD | VFIO_IRQ_INFO_NORESIZE;
+	info.flags = mdev_irq_flags(info.index);
 	mutex_lock(&guest->slot->lock);
 	info.count = mdev_irq_count(guest, info.index);
 	mutex_unlock(&guest->slot->lock);
@@ -299,6 +304,7 @@ static int init_device(struct vfio_device *vdev)
 	struct mdev_guest *guest = to_guest(vdev);
 
 	mutex_init(&guest->bar_lock);
+	spin_lock_init(&guest->trigger_lock);
 	return 0;
 }
 

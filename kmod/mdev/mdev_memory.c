@@ -8,6 +8,11 @@
  * found by trying to pin it. Firmware makes QEMU unmap and map again all of the guest's
  * memory, for a moment, when it opens or locks the memory below 1 MiB: so what was
  * unmapped is tried again a little later, several times.
+ *
+ * VFIO lets go of a range when no device of the machine has pages of it pinned. It tells one
+ * device after the other, and if a page is pinned again meanwhile it begins anew; Linux stops
+ * with a BUG the eleventh time. So nothing is tried again while a device of the machine is
+ * being told, nor before the others had time to be.
  */
 #include <linux/bitmap.h>
 #include <linux/iommu.h>
@@ -25,6 +30,10 @@ static_assert(CHUNK_PAGES <= VFIO_PIN_PAGES_MAX_ENTRIES);
 /* The first retry, and how often the time doubles. */
 #define AGAIN_MS 20
 #define AGAIN_TRIES 8
+
+/* The guests whose devices are open. */
+static DEFINE_SPINLOCK(users_lock);
+static LIST_HEAD(users);
 
 static u64 address_of(u64 gfn)
 {
@@ -151,6 +160,30 @@ static void drop(struct mdev_guest *guest, u64 first, u64 end)
 	}
 }
 
+/* Return: whether VFIO may be about to unmap memory of the machine. */
+static bool is_unmapping(struct mdev_guest *guest)
+{
+	struct mdev_guest *other;
+	bool unmapping = false;
+
+	spin_lock(&users_lock);
+	list_for_each_entry(other, &users, user)
+		if (other->machine == guest->machine &&
+		    (other->unmapping ||
+		     time_before(jiffies, other->unmapped_at + msecs_to_jiffies(AGAIN_MS))))
+			unmapping = true;
+	spin_unlock(&users_lock);
+	return unmapping;
+}
+
+static void set_unmapping(struct mdev_guest *guest, bool unmapping)
+{
+	spin_lock(&users_lock);
+	guest->unmapping = unmapping;
+	guest->unmapped_at = jiffies;
+	spin_unlock(&users_lock);
+}
+
 static void again_work(struct work_struct *work)
 {
 	struct mdev_guest *guest = container_of(to_delayed_work(work), struct mdev_guest,
@@ -159,7 +192,9 @@ static void again_work(struct work_struct *work)
 	unsigned int ms;
 
 	mutex_lock(&guest->slot->lock);
-	if (guest->memory_on && !mdev_is_lost(guest)) {
+	if (guest->memory_on && !mdev_is_lost(guest) && is_unmapping(guest)) {
+		schedule_delayed_work(&guest->again, msecs_to_jiffies(AGAIN_MS));
+	} else if (guest->memory_on && !mdev_is_lost(guest)) {
 		fill(guest);
 		if (guest->tries) {
 			guest->tries--;
@@ -181,8 +216,13 @@ int mdev_memory_open(struct mdev_guest *guest)
 	guest->pinned = vzalloc(BITS_TO_LONGS(pages) * sizeof(long));
 	guest->pages = kcalloc(CHUNK_PAGES, sizeof(*guest->pages), GFP_KERNEL);
 	INIT_DELAYED_WORK(&guest->again, again_work);
-	if (guest->pinned && guest->pages)
+	if (guest->pinned && guest->pages) {
+		guest->unmapped_at = jiffies - msecs_to_jiffies(AGAIN_MS);
+		spin_lock(&users_lock);
+		list_add(&guest->user, &users);
+		spin_unlock(&users_lock);
 		return 0;
+	}
 	vfree(guest->pinned);
 	kfree(guest->pages);
 	guest->pinned = NULL;
@@ -221,6 +261,9 @@ void mdev_memory_close(struct mdev_guest *guest)
 	mutex_unlock(&guest->slot->lock);
 	cancel_delayed_work_sync(&guest->again);
 	mutex_lock(&guest->slot->lock);
+	spin_lock(&users_lock);
+	list_del(&guest->user);
+	spin_unlock(&users_lock);
 	vfree(guest->pinned);
 	kfree(guest->pages);
 	guest->pinned = NULL;
@@ -231,6 +274,7 @@ void mdev_memory_unmapped(struct mdev_guest *guest, u64 addr, u64 size)
 {
 	u64 first = addr >> PAGE_SHIFT, end;
 
+	set_unmapping(guest, true);
 	mutex_lock(&guest->slot->lock);
 	if (guest->pinned && size && addr < guest->window) {
 		end = min(addr + size - 1, guest->window - 1) >> PAGE_SHIFT;
@@ -246,4 +290,5 @@ void mdev_memory_unmapped(struct mdev_guest *guest, u64 addr, u64 size)
 		}
 	}
 	mutex_unlock(&guest->slot->lock);
+	set_unmapping(guest, false);
 }

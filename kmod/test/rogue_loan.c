@@ -124,7 +124,67 @@ static int reset_write(void)
 	return reset_result ?: err;
 }
 
+/* Interrupts that the lender shall handle. */
+
+static int set_irqs(u32 fdid, u32 number, u32 kind, u32 count)
+{
+	struct dlend_msg_irq_set req = {
+		.fdid = cpu_to_le32(fdid),
+		.loan = cpu_to_le32(number),
+		.kind = cpu_to_le32(kind),
+		.count = cpu_to_le32(count),
+	};
+
+	return call(DLEND_OP_IRQ_SET, &req, sizeof(req));
+}
+
+static int irq_no_guest(void)
+{
+	return take() ?: set_irqs(mine, loan, DLEND_IRQ_MSI, 1);
+}
+
+static int irq_no_kind(void)
+{
+	return take() ?: set_irqs(mine, loan, DLEND_IRQ_MSIX + 1, 1);
+}
+
+static int irq_too_many(void)
+{
+	return take() ?: set_irqs(mine, loan, DLEND_IRQ_MSIX, DLEND_IRQ_VECTORS + 1);
+}
+
+static int irq_not_attached(void)
+{
+	return ask_borrow(mine) ?: set_irqs(mine, loan, DLEND_IRQ_MSI, 1);
+}
+
+static int unmask(u32 fdid, u32 number)
+{
+	struct dlend_msg_irq_unmask req = {
+		.fdid = cpu_to_le32(fdid),
+		.loan = cpu_to_le32(number),
+		.number = cpu_to_le32(1),
+	};
+
+	return call(DLEND_OP_IRQ_UNMASK, &req, sizeof(req));
+}
+
+static int unmask_nothing(void)
+{
+	return take() ?: unmask(mine, loan);
+}
+
 /* Loans of another borrower. */
+
+static int set_irqs_other(u32 number)
+{
+	return set_irqs(other, number, DLEND_IRQ_MSI, 1);
+}
+
+static int unmask_other(u32 number)
+{
+	return unmask(other, number);
+}
 
 static int read_other(u32 number)
 {
@@ -192,6 +252,16 @@ static int others_attach(void)
 	return all_numbers(attach_other);
 }
 
+static int others_irqs(void)
+{
+	return all_numbers(set_irqs_other);
+}
+
+static int others_unmask(void)
+{
+	return all_numbers(unmask_other);
+}
+
 const struct rogue_misdeed rogue_loan[] = {
 	{ "borrow-taken", borrow_taken },
 	{ "borrow-unknown", borrow_unknown },
@@ -202,6 +272,13 @@ const struct rogue_misdeed rogue_loan[] = {
 	{ "reset-not-attached", reset_not_attached },
 	{ "reset-returned", reset_returned },
 	{ "reset-write", reset_write },
+	{ "irq-no-guest", irq_no_guest },
+	{ "irq-no-kind", irq_no_kind },
+	{ "irq-too-many", irq_too_many },
+	{ "irq-not-attached", irq_not_attached },
+	{ "unmask-nothing", unmask_nothing },
+	{ "others-irqs", others_irqs },
+	{ "others-unmask", others_unmask },
 	{ "others-read", others_read },
 	{ "others-write", others_write },
 	{ "others-return", others_return },

@@ -38,6 +38,8 @@ struct dl_ctl_function {
 
 /* The device is for a virtual machine of this node, by the driver dl_mdev. */
 #define DL_CTL_GUEST 1
+/* With DL_CTL_GUEST: its lender handles all its interrupts, and forwards them. */
+#define DL_CTL_FORWARD 2
 
 /*
  * struct dl_ctl_request - an order
@@ -46,7 +48,7 @@ struct dl_ctl_function {
  * @function: a function of this node
  * @window: bytes of DMA window; 0 lets the kernel choose
  * @target: another device
- * @flags: DL_CTL_GUEST
+ * @flags: DL_CTL_GUEST, DL_CTL_FORWARD
  * @fabric: number of the network behind a device's port, for InfiniBand the subnet
  *          prefix; 0 if it is not known
  * @reserved: 0

@@ -273,12 +273,14 @@ FabLend *fab_lend_borrow(const FabLendParams *params, GError **error)
         fab_route_adapter(device, fab_root_component(params->borrower));
     lend->number = free_number(lending);
     lend->vm = params->vm;
+    lend->forwards = params->vm && !params->mapped_msi;
     lend->iommu = fab_root_params(params->borrower)->iommu.enabled;
     lend->maps = g_array_new(FALSE, FALSE, sizeof(LendMap));
     lend->targets = g_array_new(FALSE, FALSE, sizeof(LendTarget));
     if (!fab_lend_own_domain_open(lend, error) || !open_bars(lend, error) ||
         !fab_lend_msi_open(lend, error) ||
-        !fab_lend_window_open(lend, params->window_bytes, error)) {
+        !fab_lend_window_open(lend, params->window_bytes, error) ||
+        !fab_lend_msi_show(lend, error)) {
         lend_free(lend);
         g_prefix_error(error, "%s to %s: ", device->name, borrower->name);
         return NULL;

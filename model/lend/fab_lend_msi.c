@@ -3,7 +3,8 @@
  * Interrupts of lent devices. If the borrower is not a guest, the device writes
  * its MSI to the borrower through the NTB. If it is a guest, the device writes
  * its MSI to the lender, whose CPU takes it and writes another MSI to the
- * borrower (section 5 of the paper).
+ * borrower (section 5 of the paper); or to the borrower, too, at an address of
+ * the guest's domain (section 8.4).
  */
 #include "fab_lend_priv.h"
 
@@ -127,6 +128,46 @@ bool fab_lend_msi_open(FabLend *lend, GError **error)
     return lend->msi;
 }
 
+static uint64_t msi_page(const FabLend *lend)
+{
+    return MAX(fab_root_page_bytes(lend->lender), FAB_LEND_MSI_BYTES);
+}
+
+/* The guest's domain has the page of the window at an address that no BAR has.
+ */
+bool fab_lend_msi_show(FabLend *lend, GError **error)
+{
+    uint64_t page = msi_page(lend);
+    FabBusAddr window = fab_mapping_addr(lend->msi), iova;
+
+    if (!lend->vm || lend->forwards) {
+        return true;
+    }
+    if (!fab_ranges_take(lend->domain->guest->mmio, page, page, &iova)) {
+        g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
+                    "the guest of %s has no addresses left for the interrupts "
+                    "of %s",
+                    fab_root_component(lend->borrower)->name,
+                    lend_component(lend)->name);
+        return false;
+    }
+    lend->msi_iova = iova + (window & (page - 1));
+    return fab_root_iommu_map(lend->lender, lend->domain->number, iova,
+                              window & ~(page - 1), page, error);
+}
+
+static void msi_hide(FabLend *lend)
+{
+    uint64_t page = msi_page(lend);
+    FabBusAddr iova = lend->msi_iova & ~(page - 1);
+
+    if (lend->msi_iova) {
+        fab_root_iommu_unmap(lend->lender, lend->domain->number, iova, page);
+        fab_ranges_give(lend->domain->guest->mmio, iova);
+        lend->msi_iova = 0;
+    }
+}
+
 void fab_lend_set_interrupt(FabLend *lend, FabInterruptFn fn, void *owner)
 {
     bool is_first = !lend->interrupt;
@@ -140,7 +181,7 @@ void fab_lend_set_interrupt(FabLend *lend, FabInterruptFn fn, void *owner)
     stage_init(&lend->at_borrower, lend, at_borrower_runs, 2);
     lend->borrower_watch = fab_root_watch(lend->borrower, FAB_MSI_BASE,
                                           MSI_SIZE, at_borrower_seen, lend);
-    if (lend->vm) {
+    if (lend->forwards) {
         stage_init(&lend->at_lender, lend, at_lender_runs, 3);
         lend->lender_watch = fab_root_watch(lend->lender, FAB_MSI_BASE,
                                             MSI_SIZE, at_lender_seen, lend);
@@ -157,6 +198,7 @@ void fab_lend_msi_close(FabLend *lend)
     }
     stage_done(&lend->at_borrower);
     stage_done(&lend->at_lender);
+    msi_hide(lend);
     g_clear_pointer(&lend->msi, fab_mapping_free);
 }
 
@@ -164,6 +206,10 @@ void fab_lend_msi(const FabLend *lend, unsigned vector, FabBusAddr *ret_addr,
                   uint32_t *ret_data)
 {
     g_assert(vector < FAB_LEND_VECTORS);
-    *ret_addr = lend->vm ? FAB_MSI_BASE : fab_mapping_addr(lend->msi);
+    if (lend->vm) {
+        *ret_addr = lend->forwards ? FAB_MSI_BASE : lend->msi_iova;
+    } else {
+        *ret_addr = fab_mapping_addr(lend->msi);
+    }
     *ret_data = msi_data(lend, vector);
 }

@@ -113,10 +113,13 @@ struct FabLend {
     FabNtb *adapter; /* the lender's adapter towards the borrower */
     uint32_t number; /* number of the lend, part of the data of its MSIs */
     bool vm;         /* the borrower is a guest */
+    bool forwards;   /* the lender's CPU passes interrupts on; only if `vm` */
     bool iommu;      /* the borrower's IOMMU is on */
     FabMapping *bar[FAB_BARS]; /* BAR windows; NULL: there is no such BAR */
-    /* The MSI window: for the device, or for the lender's CPU if `vm`. */
+    /* The MSI window: for the device, or for the lender's CPU if it passes
+     * interrupts on or `vm`. */
     FabMapping *msi;
+    FabBusAddr msi_iova; /* its address in the domain of a guest; 0: none */
 
     /* The DMA window. */
     uint64_t window_bytes;
@@ -186,6 +189,8 @@ void fab_lend_domain_remove_bar(Domain *domain, const FabComponent *target,
 /* The size of the MSI window. */
 #define FAB_LEND_MSI_BYTES 4096u
 bool fab_lend_msi_open(FabLend *lend, GError **error);
+/* After the window of a guest is there: shows the MSI window to its device. */
+bool fab_lend_msi_show(FabLend *lend, GError **error);
 void fab_lend_msi_close(FabLend *lend);
 
 /* fab_lend_p2p.c */

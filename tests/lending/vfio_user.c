@@ -12,7 +12,17 @@
  *   close                closes them
  *   map N BAR            maps the first page of a BAR
  *   read OFFSET          prints the 4 bytes there, or SIGBUS
+ *   write OFFSET VALUE   writes 4 bytes there
  *   unmap                unmaps it
+ *   command N VALUE      writes the command register
+ *   irqs N INDEX COUNT   has the interrupts of an index of VFIO signal
+ * eventfds; COUNT 0: of none await V MS           waits for a signal of vector
+ * V; prints how many there were, or none mask N, unmask N     masks the line
+ * interrupt, and lets it come again resample N           gives VFIO an eventfd
+ * for the latter served               signals that one latency OFFSET VALUE
+ * ACK-OFFSET COUNT writes VALUE, waits for vector 0, writes VALUE to
+ *                        ACK-OFFSET, COUNT times; prints the median and the
+ *                        least time to the signal, in ns
  *   place N BAR ADDRESS  writes the address of a BAR of 64 bits
  *   memory N 0|1         switches the decoding of memory off or on
  *   quit
@@ -21,23 +31,30 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <linux/vfio.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #define DEVICES 8
 #define PAGE    4096
+#define VECTORS 64
+#define TIMES   4096
 
 static const char *const *uuids;
 static int devices;
 static int container = -1;
 static int groups[DEVICES], files[DEVICES];
+static int signals[VECTORS] = {[0 ... VECTORS - 1] = -1};
+static int resample = -1;
 static uint8_t *page;
 static sigjmp_buf bus_error;
 
@@ -149,11 +166,138 @@ static int place(int n, unsigned int bar, uint64_t address)
     return write_config(n, at, &low, 4) ?: write_config(n, at + 4, &high, 4);
 }
 
-static int memory(int n, uint16_t on)
+static int command(int n, uint16_t value)
 {
-    uint16_t command = on ? 0x2 : 0;
+    return write_config(n, 4, &value, 2);
+}
 
-    return write_config(n, 4, &command, 2);
+/* Sends @count descriptors @fds, or no data if @fds is NULL. */
+static int set_irqs(int n, unsigned int index, uint32_t action, const int *fds,
+                    unsigned int count)
+{
+    struct vfio_irq_set *set = calloc(1, sizeof(*set) + VECTORS * sizeof(int));
+    int ret;
+
+    set->argsz = sizeof(*set) + (fds ? count * sizeof(int) : 0);
+    set->flags =
+        action | (fds ? VFIO_IRQ_SET_DATA_EVENTFD : VFIO_IRQ_SET_DATA_NONE);
+    set->index = index;
+    set->count = count;
+    if (fds) {
+        memcpy(set->data, fds, count * sizeof(int));
+    }
+    ret = ioctl(files[n], VFIO_DEVICE_SET_IRQS, set);
+    free(set);
+    return ret < 0 ? failed("VFIO_DEVICE_SET_IRQS") : 0;
+}
+
+static int open_irqs(int n, unsigned int index, unsigned int count)
+{
+    if (count > VECTORS) {
+        errno = EINVAL;
+        return failed("irqs");
+    }
+    for (unsigned int i = 0; i < count; i++) {
+        if (signals[i] < 0) {
+            signals[i] = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        }
+    }
+    return set_irqs(n, index, VFIO_IRQ_SET_ACTION_TRIGGER,
+                    count ? signals : NULL, count);
+}
+
+/* Returns the number of signals within @ms; 0 if there is none. */
+static uint64_t await(unsigned int vector, int ms)
+{
+    struct pollfd wait = {.fd = signals[vector], .events = POLLIN};
+    uint64_t count = 0;
+
+    if (poll(&wait, 1, ms) == 1 &&
+        read(signals[vector], &count, sizeof(count)) != sizeof(count)) {
+        count = 0;
+    }
+    return count;
+}
+
+static int give_resample(int n)
+{
+    resample = eventfd(0, EFD_CLOEXEC);
+    return set_irqs(n, VFIO_PCI_INTX_IRQ_INDEX, VFIO_IRQ_SET_ACTION_UNMASK,
+                    &resample, 1);
+}
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void write_page(unsigned int offset, uint32_t value)
+{
+    *(volatile uint32_t *)(page + offset) = value;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static int latency(unsigned int offset, uint32_t value, unsigned int ack,
+                   unsigned int count)
+{
+    static int64_t times[TIMES];
+
+    count = count < TIMES ? count : TIMES;
+    for (unsigned int i = 0; i < count; i++) {
+        int64_t begin = now_ns();
+
+        write_page(offset, value);
+        if (!await(0, 10000)) {
+            errno = ETIMEDOUT;
+            return failed("latency");
+        }
+        times[i] = now_ns() - begin;
+        write_page(ack, value);
+        /* The device has taken it: the line is down. */
+        (void)*(volatile uint32_t *)page;
+    }
+    qsort(times, count, sizeof(times[0]), by_size);
+    printf("%lld %lld\n", (long long)times[count / 2], (long long)times[0]);
+    return 1;
+}
+
+/* Orders about interrupts. Returns as order(), or -2 if @line is none. */
+static int irq_order(const char *line)
+{
+    unsigned int a, b, c, d;
+    uint64_t count;
+    uint64_t one = 1;
+
+    if (sscanf(line, "irqs %u %u %u", &a, &b, &c) == 3) {
+        return open_irqs((int)a, b, c);
+    } else if (sscanf(line, "await %u %u", &a, &b) == 2) {
+        count = await(a, (int)b);
+        printf(count ? "%llu\n" : "none\n", (unsigned long long)count);
+        return 1;
+    } else if (sscanf(line, "mask %u", &a) == 1) {
+        return set_irqs((int)a, VFIO_PCI_INTX_IRQ_INDEX,
+                        VFIO_IRQ_SET_ACTION_MASK, NULL, 1);
+    } else if (sscanf(line, "unmask %u", &a) == 1) {
+        return set_irqs((int)a, VFIO_PCI_INTX_IRQ_INDEX,
+                        VFIO_IRQ_SET_ACTION_UNMASK, NULL, 1);
+    } else if (sscanf(line, "resample %u", &a) == 1) {
+        return give_resample((int)a);
+    } else if (!strcmp(line, "served")) {
+        return write(resample, &one, sizeof(one)) < 0 ? failed("eventfd") : 0;
+    } else if (sscanf(line, "latency %i %i %i %u", (int *)&a, (int *)&b,
+                      (int *)&c, &d) == 4) {
+        return latency(a, b, c, d);
+    }
+    return -2;
 }
 
 /* Returns -1 if the order has failed, and 1 if it has printed its answer. */
@@ -161,7 +305,11 @@ static int order(const char *line)
 {
     long long address;
     unsigned int bar;
-    int n;
+    int n = irq_order(line);
+
+    if (n != -2) {
+        return n;
+    }
 
     if (!strcmp(line, "open")) {
         return open_all();
@@ -172,12 +320,17 @@ static int order(const char *line)
     } else if (sscanf(line, "read %u", &bar) == 1) {
         read_page(bar);
         return 1;
+    } else if (sscanf(line, "write %i %lli", (int *)&bar, &address) == 2) {
+        write_page(bar, (uint32_t)address);
+        return 0;
+    } else if (sscanf(line, "command %d %lli", &n, &address) == 2) {
+        return command(n, (uint16_t)address);
     } else if (!strcmp(line, "unmap")) {
         return munmap(page, PAGE);
     } else if (sscanf(line, "place %d %u %lli", &n, &bar, &address) == 3) {
         return place(n, bar, address);
     } else if (sscanf(line, "memory %d %u", &n, &bar) == 2) {
-        return memory(n, bar);
+        return command(n, bar ? 0x2 : 0);
     }
     errno = EINVAL;
     return failed(line);

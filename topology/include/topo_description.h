@@ -115,6 +115,7 @@ typedef struct TopoVm {
     bool qmp;          /* and for a monitor of the user's at another */
     TopoVmIommu iommu; /* its kind, if the host has one */
     bool remapping;    /* that IOMMU remaps interrupts */
+    bool runs_inner;   /* it can run machines of its own: `vms` is there */
     GPtrArray *inner;  /* of TopoInner */
 } TopoVm;
 
@@ -235,6 +236,7 @@ typedef struct TopoLend {
     bool window_auto;
     int64_t window_bytes; /* 0 if window_auto */
     bool vm;              /* a VM on host `to` borrows the device */
+    bool mapped_msi;      /* it writes the VM's interrupts to that host */
 } TopoLend;
 
 typedef enum TopoFaultAction {

@@ -42,6 +42,7 @@ typedef struct FabLendParams {
     FabRoot *borrower;
     uint64_t window_bytes; /* 0: automatic */
     bool vm;               /* the borrower is a guest (VM) of the host */
+    bool mapped_msi; /* the device of a guest writes its MSI to the borrower */
 } FabLendParams;
 
 /*
@@ -144,7 +145,7 @@ typedef void (*FabInterruptFn)(void *owner, unsigned vector);
  * to *ret_addr, which fab_lend_msi() returns. Without a guest, the interrupt
  * reaches the borrower through the MSI window, and the handler runs
  * cpu.interrupt later. With a guest, the lender's CPU takes the interrupt and
- * passes it on, which costs cpu.interrupt of both hosts.
+ * passes it on, which costs cpu.interrupt of both hosts, unless `mapped_msi`.
  */
 void fab_lend_set_interrupt(FabLend *lend, FabInterruptFn fn, void *owner);
 void fab_lend_msi(const FabLend *lend, unsigned vector, FabBusAddr *ret_addr,
