@@ -94,6 +94,18 @@ const NttExpected ntt_expected[] = {
      false,
      "ntb_msi needs interrupt vectors that the driver leaves free, and "
      "ntb_test.sh waits for them for ever"},
+    {NTT_CANNOT, "no-messages", "epf", "tool", "messages", NULL, "^unsupported",
+     0, 0, false, "the endpoint function has no message registers"},
+    {NTT_CANNOT, "no-messages", "epf", "ntb_test", "msg*", NULL, "^Unsupported",
+     0, 0, false, "the endpoint function has no message registers"},
+    {NTT_CANNOT, "own-vectors", "epf", "msi", "interrupts from *", NULL,
+     "has told no interrupts", 0, 0, false,
+     "ntb_msi needs interrupt vectors that the driver leaves free, and only "
+     "ntb_hw_switchtec does"},
+    {NTT_CANNOT, "own-vectors", "epf", "ntb_test", "MSI", NULL, NULL, 0, 0,
+     false,
+     "ntb_msi needs interrupt vectors that the driver leaves free, and "
+     "ntb_test.sh waits for them for ever"},
     {NTT_CANNOT, "no-scratchpads", "idt*", "tool", "scratchpads", NULL,
      "^unsupported", 0, 0, false, "the hardware has messages in their place"},
     {NTT_CANNOT, "no-scratchpads", "idt*", "ntb_test", "spad*", NULL,
@@ -118,6 +130,10 @@ const NttExpected ntt_expected[] = {
      "Invalid argument", 0, 0, false,
      "amd_ntb_link_enable() returns -EINVAL on the secondary side after it has "
      "enabled the link"},
+    {NTT_DEFECT, "epf-one-doorbell", "epf", "tool", "doorbells", NULL,
+     "has 0x1$", 0, 0, false,
+     "ntb_epf_peer_db_set() rings the lowest of the bits that it is given, and "
+     "no other"},
     {NTT_DEFECT, "perf-lost-message", "*", "perf",
      "they tell each other their windows", NULL, "have not told each other", 0,
      0, true,

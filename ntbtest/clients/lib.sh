@@ -172,12 +172,14 @@ links_are() { # HOST OTHER Y|N
     until_ok 20 link_is "$1" "$2" "$3" && until_ok 20 link_is "$2" "$1" "$3"
 }
 
-# doorbells FROM TO: FROM rings two bits; TO sees them, clears them, and they are clear
+# doorbells FROM TO [BITS]: FROM rings two bits; TO sees them, clears them, and they are
+# clear
 doorbells() {
-    local bits db
+    local bits=${3:-} db
     db=$(tool "$2")/db
-    bits=$(on "$1" "mask=\$((\$(cat $(tool "$1")/db_valid_mask)))
-        [ \$((mask & 5)) -eq 5 ] && echo 0x5 || echo 0x1") || return 1
+    [ -n "$bits" ] ||
+        bits=$(on "$1" "mask=\$((\$(cat $(tool "$1")/db_valid_mask)))
+            [ \$((mask & 5)) -eq 5 ] && echo 0x5 || echo 0x1") || return 1
     on "$2" "echo 'c 0xff' >$db; echo 's 0xff' >${db}_mask" 2>/dev/null
     on "$1" "echo 's $bits' >$(tool "$1")/peer_db" || return 1
     on "$2" "n=0; until [ \$((\$(cat $db) & 0xff)) -eq $((bits)) ]; do
@@ -256,5 +258,5 @@ $(on "$1" "head -c $((size)) $near/peer_mw$3 | md5sum
 alive() {
     enable "$1"
     enable "$2"
-    links_are "$1" "$2" Y && doorbells "$1" "$2" && window "$1" "$2" 0
+    links_are "$1" "$2" Y && doorbells "$1" "$2" 0x1 && window "$1" "$2" 0
 }
