@@ -276,7 +276,7 @@ static FabFlow *pingpong_flow_new(ExpFabric *fabric, const TopoFlow *flow,
 {
     const TopoPart *part = topo_flow_target(flow, "from").device->part;
     FabPingPongFlowParams params = {
-        .device = {gpu_of(fabric, flow, "from"), gpu_of(fabric, flow, "to")},
+        .device = {gpu_of(fabric, flow, "from"), NULL},
         .via = via_of(fabric, flow),
         .count = topo_flow_int(flow, "count"),
         .store = topo_part_time(part, "store.latency"),
@@ -287,6 +287,13 @@ static FabFlow *pingpong_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         .start = topo_flow_time(flow, "start"),
     };
 
+    if (topo_part_time(part, "threads.read_latency")) {
+        params.read = topo_part_time(part, "threads.latency") +
+                      topo_part_time(part, "threads.read_latency");
+    }
+    if (topo_flow_target(flow, "to").kind == TOPO_TARGET_DEVICE) {
+        params.device[1] = gpu_of(fabric, flow, "to");
+    }
     return fab_pingpong_flow_new(exp_fabric(fabric), topo_flow_name(flow),
                                  warmup, &params, error);
 }

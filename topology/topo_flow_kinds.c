@@ -435,7 +435,7 @@ static void check_drive(TopoLoader *loader, const TopoFlow *flow,
     }
 }
 
-/* What threads of a GPU leave no choice of. */
+/* Threads of a GPU leave no choice of where the queues are. */
 static void check_threads_drive(TopoLoader *loader, const TopoFlow *flow)
 {
     static const char *const taken[] = {"sq", "cq", "prp_lists"};
@@ -497,8 +497,9 @@ static const TopoKey pingpong_keys[] = {
     PAIRS("from", "to"),
     NEEDS_TARGET("from", TOPO_MAY_BE_GPU,
                  "`host.device` that stores first, a GPU"),
-    NEEDS_TARGET("to", TOPO_MAY_BE_GPU,
-                 "`host.device` that answers, another GPU"),
+    NEEDS_TARGET("to", TOPO_MAY_BE_GPU | TOPO_MAY_BE_CPU,
+                 "`host.device` that answers, another GPU, or `host.cpu`; the "
+                 "counter is then in that host's RAM"),
     MAY_TARGET("via", TOPO_MAY_BE_RAM,
                "`host.ram` that holds the counter; without it each GPU stores "
                "into the other's memory"),
@@ -507,7 +508,18 @@ static const TopoKey pingpong_keys[] = {
 
 static void check_pingpong(TopoLoader *loader, TopoFlow *flow)
 {
-    check_two_devices(loader, flow);
+    TopoTarget to = topo_flow_target(flow, "to");
+    TopoTarget via = topo_flow_target(flow, "via");
+
+    if (to.kind != TOPO_TARGET_CPU) {
+        check_two_devices(loader, flow);
+    } else if (via.kind == TOPO_TARGET_NONE) {
+        topo_flow_set_target(flow, "via",
+                             (TopoTarget){TOPO_TARGET_RAM, to.host, NULL, -1});
+    } else if (via.host != to.host) {
+        topo_flow_report(loader, flow, "via",
+                         "a CPU polls its own memory; leave it out");
+    }
 }
 
 /* ---- replay ------------------------------------------------------------ */

@@ -7,11 +7,11 @@
 
 typedef struct PingPongFlow PingPongFlow;
 
-/* A kernel on one of the GPUs. Player 0 stores odd values, player 1 even ones.
- */
+/* A kernel on one of the GPUs, or a program on the CPU. Player 0 stores odd
+ * values, player 1 even ones. */
 typedef struct Player {
     PingPongFlow *self;
-    FabEndpoint *device;
+    FabEndpoint *device; /* NULL: the CPU of params.via */
     SimEvent event;
     enum {
         PLAYER_NOTICE,
@@ -76,7 +76,9 @@ static void player_decide(Player *player)
         self->begin = flow_now(self);
     }
     player->step = PLAYER_STORE;
-    sim_event_schedule(&player->event, flow_now(self) + self->params.store);
+    sim_event_schedule(&player->event,
+                       flow_now(self) +
+                           (player->device ? self->params.store : 0));
 }
 
 /* The player has seen the next value, which the other one has stored. */
@@ -117,21 +119,22 @@ static void word_visible(void *owner, FabBusAddr addr, uint64_t data)
 
 /* ---- In a host's memory ---------------------------------------------- */
 
-static void poll_again(Player *player)
+/* Polls after @back, the time that the poll before takes on its way back. */
+static void poll_again(Player *player, SimTime back)
 {
     PingPongFlow *self = player->self;
 
     player->step = PLAYER_POLL;
     sim_event_schedule(
         &player->event,
-        flow_now(self) + self->params.gap +
+        flow_now(self) + back + self->params.gap + self->params.read / 2 +
             sim_random_below(&self->flow.random, self->params.jitter + 1));
 }
 
 static void poll_first(Player *player)
 {
     player->since = flow_now(player->self);
-    poll_again(player);
+    poll_again(player, 0);
 }
 
 /* True if the answer cannot come any more. A fabric without completion
@@ -142,9 +145,9 @@ static bool is_hopeless(const Player *player)
     const FabPingPongFlowParams *params = &player->self->params;
     SimTime timeout = player->self->flow.fabric->completion_timeout;
 
-    return timeout &&
-           flow_now(player->self) - player->since >
-               2 * timeout + params->gap + params->jitter + params->store;
+    return timeout && flow_now(player->self) - player->since >
+                          2 * timeout + params->gap + params->jitter +
+                              params->read + params->store;
 }
 
 static void poll_done(FabDma *dma)
@@ -162,19 +165,33 @@ static void poll_done(FabDma *dma)
     if (dma->status != FAB_STATUS_SC) {
         fab_flow_count(&self->flow, self->begin, 0, dma->status);
         flow_end(self); /* the player can never see the answer */
+    } else if (is_answer(player, dma->data) && self->params.read) {
+        player->step = PLAYER_NOTICE;
+        sim_event_schedule(&player->event,
+                           flow_now(self) + self->params.read / 2);
     } else if (is_answer(player, dma->data)) {
         player_see(player);
     } else {
-        poll_again(player);
+        poll_again(player, self->params.read / 2);
     }
 }
 
+/* The word is watched so that reads of it return the stored value. A CPU sees
+ * it in its cache. */
 static void word_stored(void *owner, FabBusAddr addr, uint64_t data)
 {
     PingPongFlow *self = owner;
+    Player *second = &self->player[1];
 
-    /* The word is watched so that reads of it return the stored value. */
     self->visible = data;
+    if (!second->device && is_answer(second, data)) {
+        SimTime poll = fab_root_params(self->params.via)->cpu.poll;
+
+        second->step = PLAYER_NOTICE;
+        sim_event_schedule(&second->event,
+                           flow_now(self) + sim_random_below(&self->flow.random,
+                                                             2 * poll + 1));
+    }
 }
 
 /* ---- Both ------------------------------------------------------------ */
@@ -198,7 +215,13 @@ static void player_event(SimEvent *event)
         break;
     case PLAYER_STORE:
         player->store.data = word_of(player->self, player->value);
-        fab_endpoint_dma(player->device, &player->store);
+        if (player->device) {
+            fab_endpoint_dma(player->device, &player->store);
+        } else {
+            fab_root_write(player->self->params.via, player->store.addr,
+                           WORD_BYTES, player->store.data,
+                           player->self->flow.number);
+        }
         break;
     case PLAYER_POLL:
         fab_endpoint_dma(player->device, &player->poll);
@@ -214,7 +237,7 @@ static void pingpong_event(SimEvent *event)
         sim_event_init(&self->player[i].event, self->flow.fabric->engine,
                        player_event, SIM_PRIORITY_NORMAL, self->flow.rank);
     }
-    if (self->params.via) {
+    if (self->params.via && self->player[1].device) {
         poll_first(&self->player[1]);
     }
     player_decide(&self->player[0]);
@@ -274,15 +297,21 @@ static bool find_word(const FabPingPongFlowParams *params, unsigned i,
                       FabBusAddr shared, FabBusAddr *ret_watch,
                       FabBusAddr *ret_store, GError **error)
 {
-    FabComponent *own = fab_endpoint_component(params->device[i]);
-    FabTarget mine = {own, -1};
-    FabTarget other = {fab_endpoint_component(params->device[!i]), -1};
+    FabComponent *own;
+    FabTarget mine, other;
 
+    *ret_watch = shared;
+    *ret_store = shared;
+    if (!params->device[i]) {
+        return true;
+    }
+    own = fab_endpoint_component(params->device[i]);
     if (params->via) {
-        *ret_watch = shared;
         return fab_route_map(own, fab_root_component(params->via), shared,
                              WORD_BYTES, ret_store, error);
     }
+    mine = (FabTarget){own, -1};
+    other = (FabTarget){fab_endpoint_component(params->device[!i]), -1};
     return fab_target_take(&mine, WORD_BYTES, ret_watch, error) &&
            fab_target_take(&other, WORD_BYTES, ret_store, error) &&
            fab_route_map(own, other.component, *ret_store, WORD_BYTES,
@@ -296,10 +325,12 @@ static bool check_params(const char *name, const FabPingPongFlowParams *params,
 
     if (params->device[0] == params->device[1]) {
         wrong = "the two GPUs must not be the same";
+    } else if (!params->device[1] && !params->via) {
+        wrong = "a CPU polls its own memory";
     } else if (params->count == 0) {
         wrong = "there must be at least 1 round trip";
     } else if (params->store < 0 || params->notice < 0 || params->gap < 0 ||
-               params->jitter < 0) {
+               params->jitter < 0 || params->read < 0) {
         wrong = "the times must not be negative";
     } else if (params->period < 0 || params->period > 2 * params->notice) {
         wrong = "the period of a kernel's looks must be at most twice the mean "
@@ -349,6 +380,7 @@ FabFlow *fab_pingpong_flow_new(FabFabric *fabric, const char *name,
         player->poll = player->store;
         player->poll.type = FAB_TLP_MRD;
         player->poll.done = poll_done;
+        player->poll.is_direct = params->read > 0;
         if (!params->via) {
             player->watch = fab_endpoint_watch(
                 params->device[i], watch[i], WORD_BYTES, word_visible, player);

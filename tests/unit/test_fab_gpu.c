@@ -157,6 +157,32 @@ START_TEST(polling_memory_takes_three_paths_and_half_a_period)
 }
 END_TEST
 
+/* A CPU plays in place of the second GPU: it sees the word within 200 ns of its
+ * polls, and stores in 10 ns. _i: 1: a read by threads of the GPU takes 800 ns
+ * inside it, half of them before it reaches memory, so that the answer is there
+ * by then; 0: it takes none, so the second read finds the answer. */
+START_TEST(a_cpu_answers_a_gpu)
+{
+    FabPingPongFlowParams params = {.count = 1000,
+                                    .device = {NULL, NULL},
+                                    .store = 300 * SIM_NS,
+                                    .read = _i * 800 * SIM_NS};
+    double round = TWO_LINKS(24) + MEMORY + TWO_LINKS(24) + params.read;
+    g_autoptr(GError) error = NULL;
+    FabFlowResult result;
+
+    fabric_new(false, false);
+    params.device[0] = fab_component_as_endpoint(gpu[0]);
+    ck_assert_ptr_null(fab_pingpong_flow_new(fabric, "p", 0, &params, &error));
+    ck_assert_str_eq(error->message, "p: a CPU polls its own memory");
+    params.via = root;
+    result = run(fab_pingpong_flow_new(fabric, "p", 0, &params, NULL));
+    ck_assert_uint_eq(result.operations, 1000);
+    lab_check_near(sim_histogram_mean(result.latency),
+                   300 * SIM_NS + (_i ? 1 : 2) * round, 0.02);
+}
+END_TEST
+
 /* On every path the flow ends and counts every round trip. _i: bit 0: the GPUs
  * are below two root ports; bit 1: the IOMMU is on; bit 2: the words are in the
  * memory of the far host; bit 3, without bit 2: in that of the own host. */
@@ -384,6 +410,7 @@ int main(void)
     tcase_add_test(tcase, direct_round_trip_is_the_sum_of_the_parts);
     tcase_add_loop_test(tcase, noticing_takes_its_mean_time, 0, 2);
     tcase_add_test(tcase, polling_memory_takes_three_paths_and_half_a_period);
+    tcase_add_loop_test(tcase, a_cpu_answers_a_gpu, 0, 2);
     tcase_add_loop_test(tcase, the_word_arrives_on_every_path, 0, 12);
     tcase_add_test(tcase, a_store_that_is_lost_ends_the_game);
     tcase_add_loop_test(tcase, games_do_not_disturb_each_other, 0, 4);

@@ -69,7 +69,7 @@ typedef enum FabRootP2p {
     FAB_ROOT_P2P_NONE,
 } FabRootP2p;
 
-/* How the software of a host sets Max_Payload_Size. */
+/* The ways in which the software of a host sets Max_Payload_Size. */
 typedef enum FabMps {
     FAB_MPS_JOINED, /* one for all hosts that cables join */
     FAB_MPS_SAFE,   /* one for the tree below a root port, and what is joined to
