@@ -34,10 +34,13 @@ static void build_ways(FabRoot *root, const TopoPart *cpu)
 static void build_root(ExpFabric *self, const TopoHost *host)
 {
     FabRootParams params = exp_params_root(host->cpu, host->iommu);
-    FabRoot *root = fab_root_new(self->fabric, host->name, &params);
+    FabRoot *root;
     unsigned count;
     const TopoRootPort *ports = topo_part_root_ports(host->cpu, &count);
 
+    params.reserves_less = host->preallocated_bytes >= 0;
+    params.preallocated_bytes = MAX(host->preallocated_bytes, 0);
+    root = fab_root_new(self->fabric, host->name, &params);
     for (unsigned i = 0; i < count; i++) {
         FabPortParams port =
             exp_params_port(host->cpu, ports[i].speed_mtps, ports[i].width);

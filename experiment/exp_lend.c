@@ -27,11 +27,31 @@ static void borrow(ExpFabric *fabric, const TopoLend *lend, TopoErrors *errors)
         .window_bytes = lend->window_bytes,
         .vm = lend->vm,
         .mapped_msi = lend->mapped_msi,
+        .guest = lend->guest,
     };
     GError *error = NULL;
 
     if (!fab_lend_borrow(&params, &error)) {
         exp_errors_take(errors, lend->place, error);
+    }
+}
+
+/* Orders P2P as the loan says. A loan that could not be made has none. */
+static void order(ExpFabric *fabric, const TopoLend *lend, TopoErrors *errors)
+{
+    FabLend *lent = fab_lend_of(lent_device(fabric, lend));
+    GError *error = NULL;
+
+    if (!lent || !lend->has_orders) {
+        return;
+    }
+    fab_lend_order_p2p(lent, NULL, NULL);
+    for (unsigned i = 0; i < lend->p2p->len; i++) {
+        if (!fab_lend_order_p2p(lent, exp_device(fabric, lend->p2p->pdata[i]),
+                                &error)) {
+            exp_errors_take(errors, lend->place, error);
+            return;
+        }
     }
 }
 
@@ -62,5 +82,8 @@ void exp_lend_all(ExpFabric *fabric, const TopoDescription *description,
                 borrow(fabric, lend, errors);
             }
         }
+    }
+    for (unsigned i = 0; i < lends->len; i++) {
+        order(fabric, lends->pdata[i], errors);
     }
 }

@@ -155,8 +155,28 @@ static void add_p2p(ExpLendPlan *plan, const ExpFabric *fabric,
     }
 }
 
-/* Adds the BARs of the devices that this host borrows. Adds the BARs that lent
- * devices reach in flows, in both directions. */
+/* Adds the BARs that lent devices reach by orders. Returns false if no loan has
+ * any. */
+static bool add_orders(ExpLendPlan *plan, const ExpFabric *fabric,
+                       const FabNtb *ntb, const TopoDescription *description)
+{
+    bool has_orders = false;
+
+    for (unsigned i = 0; i < description->lends->len; i++) {
+        const TopoLend *lend = description->lends->pdata[i];
+
+        has_orders = has_orders || lend->has_orders;
+        for (unsigned j = 0; j < lend->p2p->len; j++) {
+            add_p2p(plan, fabric, ntb, description, lend->device,
+                    lend->p2p->pdata[j]);
+        }
+    }
+    return has_orders;
+}
+
+/* Adds the BARs of the devices that this host borrows, and those that lent
+ * devices reach. Without orders, these are the targets of flows: the device
+ * that a flow names first makes the requests, and in a ping-pong both do. */
 static void add_targets(ExpLendPlan *plan, const ExpFabric *fabric,
                         const FabNtb *ntb, const TopoDescription *description)
 {
@@ -170,13 +190,18 @@ static void add_targets(ExpLendPlan *plan, const ExpFabric *fabric,
             add_target(plan, fabric, lend->device);
         }
     }
+    if (add_orders(plan, fabric, ntb, description)) {
+        return;
+    }
     for (unsigned i = 0; workload && i < workload->flows->len; i++) {
         const TopoFlow *flow = workload->flows->pdata[i];
         TopoDevice *ends[2];
 
         if (topo_flow_get_devices(flow, ends)) {
             add_p2p(plan, fabric, ntb, description, ends[0], ends[1]);
-            add_p2p(plan, fabric, ntb, description, ends[1], ends[0]);
+            if (g_str_equal(topo_flow_kind(flow), "pingpong")) {
+                add_p2p(plan, fabric, ntb, description, ends[1], ends[0]);
+            }
         }
     }
 }
@@ -200,6 +225,8 @@ static void plan_add(GPtrArray *plans, const ExpFabric *fabric,
         .reserved = params->reserved,
         .nodes = fab_ntb_remote_nodes(ntb) + 1,
     };
+    plan->params.spared = params->reserved * fab_ntb_remote_nodes(ntb) -
+                          fab_ntb_reserved_entries(ntb);
     add_windows(plan, fabric, ntb, description);
     add_targets(plan, fabric, ntb, description);
     if (plan->windows->len > 0 || plan->targets->len > 0) {

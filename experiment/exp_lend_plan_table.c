@@ -80,8 +80,9 @@ static void add_rows(const Rows *rows, const ExpLendPlan *plan,
     add_row(rows, "mapping_entry_size", sums->entry_bytes, "1/%u of it",
             params->entries);
     add_row(rows, "reserved", sums->reserved_bytes,
-            "ntb_lut2_switch_max_entries = %u, %u remote node%s",
-            params->reserved, params->nodes - 1, params->nodes == 2 ? "" : "s");
+            "ntb_lut2_switch_max_entries = %u, %u remote node%s%s",
+            params->reserved, params->nodes - 1, params->nodes == 2 ? "" : "s",
+            params->spared ? "; less for those whose IOMMU is off" : "");
     add_row(rows, "prefetch_ondemand", sums->ondemand_bytes, "%s", "");
     add_row(rows, "prefetch_msi", sums->msi_bytes, "%u borrower%s",
             params->borrowers, params->borrowers == 1 ? "" : "s");

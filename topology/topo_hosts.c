@@ -528,6 +528,9 @@ static void load_host(TopoLoader *loader, const TopoNode *node)
     host->functions = g_ptr_array_new_with_free_func(g_free);
     g_ptr_array_add(hosts, host);
     host->iommu = topo_values_number(values, "iommu") != 0;
+    host->preallocated_bytes = topo_values_given(values, "preallocated")
+                                   ? topo_values_number(values, "preallocated")
+                                   : -1;
     if (topo_load_check_unique(loader, loader->loaded->hosts, "host",
                                topo_values_text(values, "name"), name->place)) {
         host->name = topo_load_text(loader, name->text);

@@ -212,6 +212,11 @@ static void check_guest(TopoLoader *loader, const TopoLend *lend,
     const TopoHost *hosts[] = {lend->device->host, lend->to};
     unsigned i;
 
+    if (lend->guest && !lend->vm) {
+        topo_errors_add(loader->errors, place,
+                        "guest names a VM, and no VM borrows the device; write "
+                        "vm: on, or leave guest out");
+    }
     for (i = 0; lend->vm && i < G_N_ELEMENTS(hosts); i++) {
         if (hosts[i] && !hosts[i]->iommu) {
             topo_errors_add(loader->errors, place,
@@ -318,6 +323,9 @@ static void load_lend(TopoLoader *loader, const TopoNode *node)
     }
     lend->vm = topo_values_number(values, "vm") != 0;
     lend->mapped_msi = topo_values_number(values, "interrupts") != 0;
+    lend->guest = topo_load_text(loader, topo_values_text(values, "guest"));
+    lend->has_orders = topo_values_given(values, "p2p");
+    lend->p2p = topo_values_items(values, "p2p");
     if (!lend->device) {
         return;
     }
@@ -345,6 +353,71 @@ static void load_lend(TopoLoader *loader, const TopoNode *node)
     }
 }
 
+static bool has_cable(const TopoLoader *loader, const TopoHost *a,
+                      const TopoHost *b)
+{
+    const GPtrArray *links = loader->loaded->pub.links;
+
+    for (unsigned i = 0; i < links->len; i++) {
+        const TopoLink *link = links->pdata[i];
+        const TopoHost *ends[2] = {NULL, NULL};
+
+        for (unsigned j = 0; j < 2; j++) {
+            ends[j] = link->end[j] ? link->end[j]->host : NULL;
+        }
+        if ((ends[0] == a && ends[1] == b) || (ends[0] == b && ends[1] == a)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Reports if the devices cannot be connected as an order needs it: their hosts
+ * are those of the borrower and of lenders that a cable joins. */
+static void check_order(TopoLoader *loader, const TopoLend *lend,
+                        const TopoDevice *target, TopoPlace place)
+{
+    const TopoHost *to = g_hash_table_lookup(loader->loaded->borrowers, target);
+    const TopoHost *source = lend->device->host;
+
+    if (target == lend->device) {
+        topo_errors_add(loader->errors, place,
+                        "%s reaches itself anyway; name another device",
+                        target->path);
+    } else if (target->host != lend->to && to != lend->to) {
+        topo_errors_add(loader->errors, place,
+                        "%s has neither %s nor borrowed it; lend it to %s, or "
+                        "name another device",
+                        lend->to->name, target->path, lend->to->name);
+    } else if (target->host != lend->to && target->host != source &&
+               !has_cable(loader, source, target->host)) {
+        topo_errors_add(loader->errors, place,
+                        "%s and %s are not connected with each other; join "
+                        "them by a link",
+                        source->name, target->host->name);
+    }
+}
+
+/* Finds the devices of `p2p:`, when all loans are known. Until then the loan
+ * has the nodes with their names. */
+static void find_orders(TopoLoader *loader, TopoLend *lend)
+{
+    g_autoptr(GPtrArray) nodes = lend->p2p;
+
+    lend->p2p = g_ptr_array_new();
+    for (unsigned i = 0; lend->device && lend->to && i < nodes->len; i++) {
+        const TopoNode *node = nodes->pdata[i];
+        const TopoValue value = {
+            .valid = true, .text = node->text, .place = node->place};
+        TopoDevice *target = topo_load_find_device(loader, &value);
+
+        if (target) {
+            g_ptr_array_add(lend->p2p, target);
+            check_order(loader, lend, target, node->place);
+        }
+    }
+}
+
 void topo_load_lends(TopoLoader *loader, const TopoValues *file)
 {
     g_autoptr(GPtrArray) items = topo_values_items(file, "lend");
@@ -352,5 +425,8 @@ void topo_load_lends(TopoLoader *loader, const TopoValues *file)
 
     for (i = 0; i < items->len; i++) {
         load_lend(loader, g_ptr_array_index(items, i));
+    }
+    for (i = 0; i < items->len; i++) {
+        find_orders(loader, loader->loaded->pub.lends->pdata[i]);
     }
 }

@@ -76,6 +76,14 @@ static void plot_free(TopoPlot *plot)
     }
 }
 
+static void lend_free(void *data)
+{
+    TopoLend *lend = data;
+
+    g_ptr_array_unref(lend->p2p);
+    g_free(lend);
+}
+
 static TopoLoaded *loaded_new(const char *file)
 {
     TopoLoaded *loaded = g_new0(TopoLoaded, 1);
@@ -86,7 +94,7 @@ static TopoLoaded *loaded_new(const char *file)
     pub->links = g_ptr_array_new_with_free_func(g_free);
     pub->chips = g_ptr_array_new_with_free_func(topo_chip_free);
     pub->networks = g_ptr_array_new_with_free_func(g_free);
-    pub->lends = g_ptr_array_new_with_free_func(g_free);
+    pub->lends = g_ptr_array_new_with_free_func(lend_free);
     pub->faults = g_ptr_array_new_with_free_func(g_free);
     pub->variants = g_ptr_array_new_with_free_func(variant_free);
     pub->axes = g_ptr_array_new_with_free_func(axis_free);

@@ -33,6 +33,10 @@ static const TopoKey host_keys[] = {
         "on: DMA of this host's devices is translated, and its switches "
         "redirect peer-to-peer requests to the root"),
     MAY("set", SET, NULL, "keys of the CPU part that differ in this host"),
+    RANGE("preallocated", BYTES, NULL, "0B", "1024TiB", 0,
+          "memory that it has set apart for segments. If its IOMMU is off, the "
+          "adapters of other hosts reserve no more entries for it than this "
+          "takes (`window.reserved`); without this key they reserve all"),
     LIST("switches", switch, 0, "its switches"),
     LIST("devices", device, 0, "its devices, NTB adapters included"),
     LIST("functions", function, 0,
@@ -252,6 +256,13 @@ static const TopoKey lend_keys[] = {
          "of a VM. forwarded: the lender's CPU takes them and passes them on "
          "(section 5 of the paper); mapped: the device writes them to the "
          "borrower (section 8.4), as without a VM"),
+    MAY("guest", NAME, NULL,
+        "name of that VM, if the host has several; loans to one VM have one "
+        "name"),
+    MAY("p2p", REFS, NULL,
+        "the devices that it may reach, as `lendctl enable-p2p` orders it: "
+        "`host.device`, of the borrower or lent to it. If a loan has this key, "
+        "nothing else is reached; without it a flow orders what it needs"),
 };
 SECTION(lend, "lend",
         "A member of `lend`. It has no name: paths of changes number it, and "

@@ -5,6 +5,7 @@
  */
 #include "fab_ntb_priv.h"
 
+#include "fab_root.h"
 #include "fab_size.h"
 
 uint64_t fab_ntb_entry_bytes(const FabNtb *ntb)
@@ -17,10 +18,36 @@ uint32_t fab_ntb_used_entries(const FabNtb *ntb)
     return ntb->used_entries;
 }
 
+/* The entries that a node whose adapter is @end needs less than
+ * params.reserved. */
+static uint64_t spared_entries(const FabNtb *ntb, const FabComponent *end)
+{
+    FabRoot *root = end && end->root ? fab_component_as_root(end->root) : NULL;
+    const FabRootParams *params = root ? fab_root_params(root) : NULL;
+    uint64_t needed;
+
+    if (!params || params->iommu.enabled || !params->reserves_less) {
+        return 0;
+    }
+    needed = (params->preallocated_bytes + fab_ntb_entry_bytes(ntb) - 1) >>
+             ntb->entry_shift;
+    return needed < ntb->params.reserved ? ntb->params.reserved - needed : 0;
+}
+
+uint32_t fab_ntb_reserved_entries(const FabNtb *ntb)
+{
+    uint64_t reserved =
+        (uint64_t)ntb->params.reserved * fab_ntb_remote_nodes(ntb);
+
+    for (unsigned way = 1; way < fab_ntb_ways(ntb); way++) {
+        reserved -= spared_entries(ntb, fab_ntb_far_end(ntb, way));
+    }
+    return MIN(reserved, ntb->params.entries);
+}
+
 uint32_t fab_ntb_free_entries(const FabNtb *ntb)
 {
-    uint64_t taken = ntb->used_entries +
-                     (uint64_t)ntb->params.reserved * fab_ntb_remote_nodes(ntb);
+    uint64_t taken = ntb->used_entries + fab_ntb_reserved_entries(ntb);
 
     return taken < ntb->params.entries ? ntb->params.entries - taken : 0;
 }
@@ -75,9 +102,9 @@ bool fab_ntb_map(FabNtb *ntb, unsigned cable, FabBusAddr target,
             error, FAB_ERROR, FAB_ERROR_WINDOW,
             "%s: mapping %s takes %" G_GUINT64_FORMAT
             " consecutive mapping entries of %s; %u of %u are free (%u in use, %u reserved for "
-            "each connected node)",
+            "connected nodes)",
             ntb->component.name, size, count, entry, fab_ntb_free_entries(ntb),
-            params->entries, ntb->used_entries, params->reserved);
+            params->entries, ntb->used_entries, fab_ntb_reserved_entries(ntb));
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {

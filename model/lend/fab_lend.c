@@ -43,6 +43,23 @@ static FabRouteAnswer map_msi(const FabLend *lend, FabBusAddr addr,
     return FAB_ROUTE_DONE;
 }
 
+/* Checks that somebody has ordered P2P from the lent device to @to. */
+static bool check_order(const FabLend *lend, const FabComponent *to,
+                        GError **error)
+{
+    FabBusAddr addr;
+
+    for (int bar = 0; bar < FAB_BARS; bar++) {
+        if (fab_lend_p2p_addr(lend, to, bar, &addr)) {
+            return true;
+        }
+    }
+    g_set_error(error, FAB_ERROR, FAB_ERROR_LENT,
+                "%s may not reach %s; p2p: [%s] of its loan lets it",
+                lend_component(lend)->name, to->name, to->name);
+    return false;
+}
+
 /* Maps memory of the borrower, or a BAR of @to, for the lent device. */
 static FabRouteAnswer map_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
                                uint64_t size_bytes, FabBusAddr *ret_addr,
@@ -63,7 +80,8 @@ static FabRouteAnswer map_from(FabLend *lend, FabComponent *to, FabBusAddr addr,
                    ? FAB_ROUTE_DONE
                    : FAB_ROUTE_FAILED;
     }
-    if (!fab_lend_enable_p2p(lend, to, error)) {
+    if (lend->lending->is_ordered ? !check_order(lend, to, error)
+                                  : !fab_lend_enable_p2p(lend, to, error)) {
         return FAB_ROUTE_FAILED;
     }
     bar = fab_component_find_bar(to, addr);
@@ -279,7 +297,7 @@ FabLend *fab_lend_borrow(const FabLendParams *params, GError **error)
     lend->targets = g_array_new(FALSE, FALSE, sizeof(LendTarget));
     if (!fab_lend_own_domain_open(lend, error) || !open_bars(lend, error) ||
         !fab_lend_msi_open(lend, error) ||
-        !fab_lend_window_open(lend, params->window_bytes, error) ||
+        !fab_lend_window_open(lend, params, error) ||
         !fab_lend_msi_show(lend, error)) {
         lend_free(lend);
         g_prefix_error(error, "%s to %s: ", device->name, borrower->name);

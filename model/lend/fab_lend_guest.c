@@ -44,24 +44,26 @@ static uint64_t row_offset(const Guest *guest, FabBusAddr guest_addr)
 
 /* ---- Guests ----------------------------------------------------------- */
 
-static Guest *guest_find(const Lending *lending, const FabRoot *host)
+static Guest *guest_find(const Lending *lending, const FabRoot *host,
+                         const char *name)
 {
     for (unsigned i = 0; i < lending->guests->len; i++) {
         Guest *guest = lending->guests->pdata[i];
 
-        if (guest->host == host) {
+        if (guest->host == host && g_strcmp0(guest->name, name) == 0) {
             return guest;
         }
     }
     return NULL;
 }
 
-static Guest *guest_new(FabRoot *host, uint64_t memory_bytes)
+static Guest *guest_new(FabRoot *host, const char *name, uint64_t memory_bytes)
 {
     Guest *guest = g_new0(Guest, 1);
     uint64_t page = page_bytes_of(host), low, begin;
 
     guest->host = host;
+    guest->name = g_strdup(name);
     guest->memory_bytes = round_up(memory_bytes, page);
     low = low_bytes(guest);
     begin = MIN(round_up(GUEST_LEGACY, page), low);
@@ -83,15 +85,30 @@ static void guest_unref(Lending *lending, Guest *guest)
     fab_ranges_free(guest->mmio);
     g_array_unref(guest->ranges);
     g_array_unref(guest->bars);
+    g_free(guest->name);
     g_ptr_array_remove_fast(lending->guests, guest);
     g_free(guest);
 }
 
-/* Returns a reference to the guest on @lend's borrower. If there is none, makes
- * it with @window_bytes of memory (0: automatic). */
-static Guest *guest_ref(FabLend *lend, uint64_t window_bytes, GError **error)
+/* The memory of all guests of @host. */
+static uint64_t guests_bytes(const Lending *lending, const FabRoot *host)
 {
-    Guest *guest = guest_find(lend->lending, lend->borrower);
+    uint64_t bytes = 0;
+
+    for (unsigned i = 0; i < lending->guests->len; i++) {
+        const Guest *guest = lending->guests->pdata[i];
+
+        bytes += guest->host == host ? guest->memory_bytes : 0;
+    }
+    return bytes;
+}
+
+/* Returns a reference to the guest @guest_name (nullable) on @lend's borrower.
+ * If there is none, makes it with @window_bytes of memory (0: automatic). */
+static Guest *guest_ref(FabLend *lend, const char *guest_name,
+                        uint64_t window_bytes, GError **error)
+{
+    Guest *guest = guest_find(lend->lending, lend->borrower, guest_name);
     const char *name = fab_root_component(lend->borrower)->name;
 
     if (guest && window_bytes &&
@@ -106,7 +123,18 @@ static Guest *guest_ref(FabLend *lend, uint64_t window_bytes, GError **error)
     }
     if (!guest) {
         uint64_t ram = fab_root_params(lend->borrower)->memory.size_bytes;
+        uint64_t others = guests_bytes(lend->lending, lend->borrower);
+        uint64_t bytes = window_bytes ? window_bytes : ram / 2;
 
+        if (others && bytes > ram - MIN(others, ram)) {
+            g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
+                        "the other guests of %s have %" G_GUINT64_FORMAT
+                        " bytes of its %" G_GUINT64_FORMAT
+                        " bytes of RAM, so another one cannot have "
+                        "%" G_GUINT64_FORMAT,
+                        name, others, ram, bytes);
+            return NULL;
+        }
         if (window_bytes > ram) {
             g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
                         "the DMA window is all of the guest's memory, and %s "
@@ -115,8 +143,7 @@ static Guest *guest_ref(FabLend *lend, uint64_t window_bytes, GError **error)
                         name, ram, window_bytes);
             return NULL;
         }
-        guest =
-            guest_new(lend->borrower, window_bytes ? window_bytes : ram / 2);
+        guest = guest_new(lend->borrower, guest_name, bytes);
         g_ptr_array_add(lend->lending->guests, guest);
     }
     guest->users++;
@@ -229,12 +256,12 @@ static void guest_bars_unref(Guest *guest, const FabComponent *component)
 /* ---- Domains ---------------------------------------------------------- */
 
 static Domain *domain_find(const Lending *lending, const FabRoot *lender,
-                           const FabRoot *borrower)
+                           const Guest *guest)
 {
     for (unsigned i = 0; i < lending->domains->len; i++) {
         Domain *domain = lending->domains->pdata[i];
 
-        if (domain->lender == lender && domain->guest->host == borrower) {
+        if (domain->lender == lender && domain->guest == guest) {
             return domain;
         }
     }
@@ -359,17 +386,18 @@ void fab_lend_own_domain_close(FabLend *lend)
     }
 }
 
-Domain *fab_lend_domain_ref(FabLend *lend, uint64_t window_bytes,
-                            GError **error)
+Domain *fab_lend_domain_ref(FabLend *lend, const char *guest_name,
+                            uint64_t window_bytes, GError **error)
 {
     Lending *lending = lend->lending;
-    Domain *domain = domain_find(lending, lend->lender, lend->borrower);
-    Guest *guest = guest_ref(lend, window_bytes, error);
+    Guest *guest = guest_ref(lend, guest_name, window_bytes, error);
+    Domain *domain;
     unsigned number;
 
     if (!guest) {
         return NULL;
     }
+    domain = domain_find(lending, lend->lender, guest);
     if (domain) {
         guest_unref(lending, guest); /* the domain holds a reference already */
         domain->users++;

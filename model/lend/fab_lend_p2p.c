@@ -18,6 +18,12 @@ static LendTarget *target_find(const FabLend *lend,
     return NULL;
 }
 
+/* The guest that has borrowed the device; NULL: none has. */
+static const Guest *guest_of(const FabLend *lend)
+{
+    return lend->domain ? lend->domain->guest : NULL;
+}
+
 /* A borrowed device may access only the borrower's own devices and those that
  * the borrower has borrowed. */
 static bool check_target(const FabLend *lend, FabComponent *component,
@@ -27,7 +33,8 @@ static bool check_target(const FabLend *lend, FabComponent *component,
     const FabLend *other = device ? lend_find(lend->lending, component) : NULL;
     const char *borrower = fab_root_component(lend->borrower)->name;
 
-    if (other && (other->borrower != lend->borrower || other->vm != lend->vm)) {
+    if (other && (other->borrower != lend->borrower || other->vm != lend->vm ||
+                  guest_of(other) != guest_of(lend))) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_LENT,
                     "%s is lent to %s%s and cannot access %s, which is lent to "
                     "%s%s",
@@ -112,6 +119,12 @@ bool fab_lend_enable_p2p(FabLend *lend, FabComponent *component, GError **error)
     }
     g_array_append_val(lend->targets, target);
     return true;
+}
+
+bool fab_lend_order_p2p(FabLend *lend, FabComponent *component, GError **error)
+{
+    lend->lending->is_ordered = true;
+    return !component || fab_lend_enable_p2p(lend, component, error);
 }
 
 void fab_lend_disable_p2p(FabLend *lend, const FabComponent *component)

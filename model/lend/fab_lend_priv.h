@@ -25,6 +25,7 @@ typedef struct GuestBars {
 /* The VM on a host: its guest-physical address space. */
 typedef struct Guest {
     FabRoot *host;
+    char *name; /* NULL: it has none */
     uint64_t memory_bytes;
     FabRanges *low, *high; /* free memory below and above the hole */
     FabRanges *mmio;       /* free addresses for BARs */
@@ -97,6 +98,7 @@ typedef struct Lending {
     FabFabric *fabric;
     GPtrArray *lends;   /* owned */
     GArray *offers;     /* of LendOffer */
+    bool is_ordered;    /* P2P is enabled by orders alone */
     GPtrArray *guests;  /* owned */
     GPtrArray *domains; /* owned */
 } Lending;
@@ -152,17 +154,19 @@ static inline FabComponent *lend_component(const FabLend *lend)
 
 /* fab_lend_window.c */
 
-/* Makes the DMA window; @window_bytes as in FabLendParams. */
-bool fab_lend_window_open(FabLend *lend, uint64_t window_bytes, GError **error);
+/* Makes the DMA window. */
+bool fab_lend_window_open(FabLend *lend, const FabLendParams *params,
+                          GError **error);
 /* Removes the window and all mappings in it. Works on a partly made window. */
 void fab_lend_window_close(FabLend *lend);
 
 /* fab_lend_guest.c */
 
-/* Returns a reference to the guest's domain in the lender, with its window.
+/* Returns a reference to the domain of the guest @guest (nullable: without a
+ * name) in the lender, with its window.
  * Makes both if there is no such domain; @window_bytes of 0 is automatic. */
-Domain *fab_lend_domain_ref(FabLend *lend, uint64_t window_bytes,
-                            GError **error);
+Domain *fab_lend_domain_ref(FabLend *lend, const char *guest,
+                            uint64_t window_bytes, GError **error);
 void fab_lend_domain_unref(Lending *lending, Domain *domain);
 
 /* Gives the loan a domain of its own in the lender's IOMMU, and takes it back.

@@ -119,9 +119,11 @@ static bool open_automatic(FabLend *lend, GError **error)
 
 /* ---- Guests, and all cases -------------------------------------------- */
 
-static bool open_guest(FabLend *lend, uint64_t window_bytes, GError **error)
+static bool open_guest(FabLend *lend, const FabLendParams *params,
+                       GError **error)
 {
-    lend->domain = fab_lend_domain_ref(lend, window_bytes, error);
+    lend->domain =
+        fab_lend_domain_ref(lend, params->guest, params->window_bytes, error);
     if (!lend->domain) {
         return false;
     }
@@ -140,11 +142,14 @@ static bool open_guest(FabLend *lend, uint64_t window_bytes, GError **error)
     return true;
 }
 
-bool fab_lend_window_open(FabLend *lend, uint64_t window_bytes, GError **error)
+bool fab_lend_window_open(FabLend *lend, const FabLendParams *params,
+                          GError **error)
 {
+    uint64_t window_bytes = params->window_bytes;
+
     fab_root_memory_ranges(lend->borrower, lend->memory);
     if (lend->vm) {
-        return open_guest(lend, window_bytes, error);
+        return open_guest(lend, params, error);
     }
     if (!lend->iommu) {
         return open_memory(lend, window_bytes, error);

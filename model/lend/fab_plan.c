@@ -36,6 +36,9 @@ static bool check_params(const FabPlanParams *params, GError **error)
                 "most the prefetchable size";
     } else if (params->nodes < 1) {
         wrong = "a cluster must have at least one node";
+    } else if (params->spared >
+               (uint64_t)params->reserved * (params->nodes - 1)) {
+        wrong = "no more entries can be spared than are reserved";
     }
     for (unsigned i = 0; !wrong && i < params->window_count; i++) {
         const FabPlanWindow *window = &params->windows[i];
@@ -197,7 +200,7 @@ bool fab_plan_compute(const FabPlanParams *params, FabPlan *ret_plan,
     plan.entry_bytes = params->window_bytes / params->entries;
     plan.reserved_bytes =
         take(&sum, FAB_PLAN_RESERVED,
-             (uint64_t)params->reserved * (params->nodes - 1));
+             (uint64_t)params->reserved * (params->nodes - 1) - params->spared);
     plan.ondemand_bytes = sum.left * plan.entry_bytes;
     plan.msi_bytes = take(&sum, FAB_PLAN_MSI, params->borrowers);
     plan.bars_bytes = take(&sum, FAB_PLAN_BARS, bar_entries(&sum));

@@ -298,6 +298,161 @@ START_TEST(path_of_a_lent_device)
 }
 END_TEST
 
+/* Two lenders, a borrower, and a cable between each two of them. */
+static const char triangle[] =
+    "name: s\n"
+    "parts:\n"
+    "  lent: {base: quadro-k420, bars: [{size: 256MiB, prefetchable: on},\n"
+    "         {size: 1GiB, prefetchable: on}]}\n"
+    "hosts:\n"
+    "  - {name: a, cpu: generic-host, devices: [\n"
+    "       {name: gpu0, part: lent, at: rp1}, {name: gpu1, part: lent, at: rp2},"
+    " {name: ntb0, part: generic-ntb, at: rp0}]}\n"
+    "  - {name: b, cpu: generic-host, iommu: on, devices: [\n"
+    "       {name: gpu0, part: lent, at: rp1},"
+    " {name: ntb0, part: generic-ntb, at: rp0}]}\n"
+    "  - {name: c, cpu: generic-host, devices: [\n"
+    "       {name: gpu0, part: lent, at: rp1},"
+    " {name: ntb0, part: generic-ntb, at: rp0}]}\n"
+    "links:\n"
+    "  - {name: ab, ends: [a.ntb0, b.ntb0]}\n"
+    "  - {name: bc, ends: [b.ntb0, c.ntb0]}\n"
+    "  - {name: ca, ends: [c.ntb0, a.ntb0]}\n"
+    "lend:\n"
+    "  - {device: a.gpu0, to: b, window: 1GiB}\n"
+    "  - {device: a.gpu1, to: b, window: 1GiB}\n"
+    "  - {device: c.gpu0, to: b, window: 1GiB}\n"
+    "workload:\n"
+    "  flows:\n"
+    "    - {name: f, kind: dma, device: a.gpu0, direction: write,\n"
+    "       target: c.gpu0.bar2, size: 4KiB, count: 5}\n"
+    "measure:\n"
+    "  columns:\n"
+    "    - {name: a, from: element.a.ntb0.entries_used}\n"
+    "    - {name: b, from: element.b.ntb0.entries_used}\n"
+    "    - {name: c, from: element.c.ntb0.entries_used}\n";
+
+/* The entries of @adapter in the plan of the last run with --csv. */
+static unsigned planned(const char *adapter)
+{
+    g_autofree char *path = program_place("plan.csv"), *text = NULL;
+    g_auto(GStrv) lines = NULL;
+    unsigned sum = 0;
+
+    ck_assert(g_file_get_contents(path, &text, NULL, NULL));
+    lines = g_strsplit(text, "\n", -1);
+    for (unsigned i = 0; lines[i]; i++) {
+        g_auto(GStrv) cells = g_strsplit(lines[i], ",", -1);
+
+        if (g_strv_length(cells) >= 3 && strcmp(cells[0], adapter) == 0 &&
+            (strcmp(cells[1], "prefetch_msi") == 0 ||
+             strcmp(cells[1], "prefetch_BARs") == 0 ||
+             strcmp(cells[1], "dma_window_size") == 0)) {
+            sum += atoi(cells[2]);
+        }
+    }
+    return sum;
+}
+
+/* Words of a command have no spaces. */
+#define PINGPONG                                                               \
+    "--set workload.flows=[{\"name\":\"f\",\"kind\":\"pingpong\","             \
+    "\"from\":\"a.gpu0\",\"to\":\"c.gpu0\",\"count\":5}]"
+
+/*
+ * Entries of 256 MiB. A window takes 4, all MSIs of a borrower 1, a GPU 1 + 4.
+ * Each of the rows of the manual's table: source, target, who pays.
+ */
+START_TEST(plan_and_model_count_the_same)
+{
+    static const struct {
+        const char *change;
+        unsigned a, b, c; /* entries */
+    } table[] = {
+        /* lender to lender: the source's lender */
+        {"", 9 + 5, 15, 5},
+        {"--set workload.flows.f.device=c.gpu0 "
+         "--set workload.flows.f.target=a.gpu0.bar2",
+         9, 15, 5 + 5},
+        {PINGPONG, 9 + 5, 15, 5 + 5},
+        /* within a lender: nobody */
+        {"--set workload.flows.f.target=a.gpu1.bar2", 9, 15, 5},
+        /* lender to borrower: the lender */
+        {"--set workload.flows.f.target=b.gpu0.bar2", 9 + 5, 15, 5},
+        /* from the borrower: nobody, besides the BARs that it has anyway */
+        {"--set workload.flows.f.device=b.gpu0 "
+         "--set workload.flows.f.target=a.gpu0.bar2",
+         9, 15, 5},
+        /* orders, with flows or without */
+        {"--set lend.0.p2p=[c.gpu0]", 9 + 5, 15, 5},
+        {"--set lend.0.p2p=[c.gpu0,b.gpu0,a.gpu1] "
+         "--set lend.2.p2p=[a.gpu0,a.gpu1]",
+         9 + 5 + 5, 15, 5 + 5 + 5},
+        {"--set lend.0.p2p=[c.gpu0] --set lend.2.p2p=[a.gpu0] " PINGPONG, 9 + 5,
+         15, 5 + 5},
+    };
+    g_autofree char *parts = program_place("parts");
+    g_autofree char *row =
+        g_strdup_printf("\n%u,%u,%u\n", table[_i].a, table[_i].b, table[_i].c);
+    g_autofree char *command =
+        g_strdup_printf("plan @/s.yaml --csv @/plan.csv %s", table[_i].change);
+
+    program_put("s.yaml", triangle);
+    ck_assert_int_eq(symlink(PARTS_DIR, parts), 0);
+    ck_assert_msg(program_run(command) == 0, "%s", program_err);
+    ck_assert_uint_eq(planned("a.ntb0"), table[_i].a);
+    ck_assert_uint_eq(planned("b.ntb0"), table[_i].b);
+    ck_assert_uint_eq(planned("c.ntb0"), table[_i].c);
+    check_run(table[_i].change, 0, row);
+}
+END_TEST
+
+/* An order has one direction, and needs connected lenders. */
+START_TEST(orders_are_needed_and_checked)
+{
+    g_autofree char *parts = program_place("parts");
+
+    program_put("s.yaml", triangle);
+    ck_assert_int_eq(symlink(PARTS_DIR, parts), 0);
+    check_run("--set lend.2.p2p=[a.gpu0]", 1,
+              "a.gpu0 may not reach c.gpu0; p2p: [c.gpu0] of its loan lets it");
+    check_run("--set lend.0.p2p=[]", 1, "a.gpu0 may not reach c.gpu0");
+    check_run("--set lend.0.p2p=[c.gpu0] --set links.ca.ends=[c.ntb0,b.ntb0]",
+              2,
+              "a and c are not connected with each other; join them by a link");
+    check_run("--set lend.0.p2p=[c.ntb0]", 2,
+              "b has neither c.ntb0 nor borrowed it; lend it to b");
+    check_run("--set lend.0.p2p=[a.gpu0]", 2, "a.gpu0 reaches itself anyway");
+    check_run("--set lend.0.p2p=[c.gpu9]", 2, "unknown device 'c.gpu9'");
+}
+END_TEST
+
+/* Without its IOMMU, a node has entries reserved for no more than its
+ * preallocated memory: 12 of 256 MiB otherwise. */
+START_TEST(reservation_without_an_iommu)
+{
+    put_scenario();
+    ck_assert_int_eq(program_run("plan @/s.yaml --set lend.1.window=auto "
+                                 "--set hosts.b.iommu=off"),
+                     0);
+    check_line("reserved", "12", "3GiB");
+    ck_assert_int_eq(program_run("plan @/s.yaml --set lend.1.window=auto "
+                                 "--set hosts.b.iommu=off "
+                                 "--set hosts.b.preallocated=1000MiB"),
+                     0);
+    check_line("reserved", "4", "1GiB");
+    ck_assert_int_eq(
+        program_run("plan @/s.yaml --set hosts.b.preallocated=1MiB"), 0);
+    check_line("reserved", "12", "3GiB");
+    /* 128 - 65 in use - reserved */
+    check_run("--set lend.1.window=auto --set hosts.b.iommu=off", 0,
+              "\n50,0,65,51,");
+    check_run("--set lend.1.window=auto --set hosts.b.iommu=off "
+              "--set hosts.b.preallocated=1000MiB",
+              0, "\n50,0,65,59,");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("cmd_plan");
@@ -313,6 +468,9 @@ int main(void)
     tcase_add_test(tc, run_of_a_scenario);
     tcase_add_test(tc, borrowing_that_cannot_be);
     tcase_add_test(tc, path_of_a_lent_device);
+    tcase_add_loop_test(tc, plan_and_model_count_the_same, 0, 9);
+    tcase_add_test(tc, orders_are_needed_and_checked);
+    tcase_add_test(tc, reservation_without_an_iommu);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -807,6 +807,52 @@ START_TEST(guests_are_apart)
 }
 END_TEST
 
+/* Two guests of one host have windows, addresses and memory of their own, and
+ * their devices do not reach each other. Together they have the host's memory
+ * at most. */
+START_TEST(guests_of_one_host_are_apart)
+{
+    TestHost a = host_sized("a", true, 16 * GIB, 16 * GIB),
+             b = host_sized("b", true, 4 * GIB, 16 * GIB);
+    FabLendParams params = {.borrower = b.root, .vm = true};
+    static const char *const names[] = {"one", "two"};
+    g_autoptr(GError) error = NULL;
+    FabBusAddr addr[2];
+    FabLend *lends[2];
+
+    lab_connect(a.ntb, 1, b.ntb, 1);
+    lab_realize(fabric);
+    for (unsigned i = 0; i < 2; i++) {
+        params.device = fab_component_as_endpoint(a.dev[i]);
+        params.guest = names[i];
+        params.window_bytes = (1 + i) * GIB;
+        lends[i] = fab_lend_borrow(&params, &error);
+        ck_assert_msg(lends[i], "%s", error ? error->message : "");
+        ck_assert_uint_eq(fab_lend_window_bytes(lends[i]), (1 + i) * GIB);
+        addr[i] = map(lends[i], buffer(&b, SIZE), SIZE);
+    }
+    /* The MSI window, and 4 + 8 entries of 256 MiB */
+    ck_assert_uint_eq(used(&a), 1 + 12);
+    /* Each has memory from 1 MiB on. Only its own pages are there. */
+    ck_assert_uint_eq(addr[0], addr[1]);
+    check_arrives(a.dev[0], addr[0], &b);
+    check_arrives(a.dev[1], addr[1], &b);
+    ck_assert_int_eq(lab_dma(a.dev[0], FAB_TLP_MRD, addr[0] + 3 * KIB4, 64),
+                     FAB_STATUS_UR);
+    ck_assert(!fab_lend_enable_p2p(lends[0], a.dev[1], &error));
+    ck_assert(g_error_matches(error, FAB_ERROR, FAB_ERROR_LENT));
+    g_clear_error(&error);
+    /* 3 of 4 GiB are taken. */
+    fab_lend_return(lends[1]);
+    params.window_bytes = 3 * GIB + KIB4;
+    ck_assert(!fab_lend_borrow(&params, &error));
+    ck_assert_ptr_nonnull(strstr(error->message, "other guests of b have"));
+    g_clear_error(&error);
+    params.window_bytes = 3 * GIB;
+    ck_assert(fab_lend_borrow(&params, &error));
+}
+END_TEST
+
 /* All devices of a guest reach a BAR at the same address, in any lender. */
 START_TEST(guest_p2p)
 {
@@ -967,6 +1013,7 @@ int main(void)
     tcase_add_loop_test(tc, guest_needs_both_iommus, 0, 3);
     tcase_add_test(tc, guest_memory);
     tcase_add_test(tc, guests_are_apart);
+    tcase_add_test(tc, guests_of_one_host_are_apart);
     tcase_add_test(tc, guest_p2p);
     tcase_add_loop_test(tc, nothing_is_left, 0, 4);
     tcase_add_loop_test(tc, nothing_is_left, 7, 8);

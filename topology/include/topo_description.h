@@ -145,6 +145,7 @@ struct TopoHost {
     unsigned index; /* in TopoDescription.hosts */
     const TopoPart *cpu;
     bool iommu;
+    int64_t preallocated_bytes; /* for segments; -1: not known */
     GPtrArray *switches;  /* of TopoSwitch */
     GPtrArray *devices;   /* of TopoDevice */
     GPtrArray *functions; /* of TopoFunction, sorted by address; those of the
@@ -237,6 +238,9 @@ typedef struct TopoLend {
     int64_t window_bytes; /* 0 if window_auto */
     bool vm;              /* a VM on host `to` borrows the device */
     bool mapped_msi;      /* it writes the VM's interrupts to that host */
+    char *guest;          /* name of the VM; NULL: the host has one */
+    bool has_orders;      /* `p2p` is given */
+    GPtrArray *p2p;       /* of TopoDevice: what it may reach */
 } TopoLend;
 
 typedef enum TopoFaultAction {

@@ -71,6 +71,10 @@ uint32_t fab_ntb_used_entries(const FabNtb *ntb);
 /* Connected cables, and other partitions. params.reserved entries are kept back
  * for each. */
 uint32_t fab_ntb_remote_nodes(const FabNtb *ntb);
+/* Entries that are kept back: for a node whose IOMMU is off and that
+ * reserves_less, only as many as its preallocated memory takes. After
+ * realize. */
+uint32_t fab_ntb_reserved_entries(const FabNtb *ntb);
 /* Entries of the Requester ID table in use. */
 uint32_t fab_ntb_used_requesters(const FabNtb *ntb);
 const FabNtbParams *fab_ntb_params(const FabNtb *ntb);

@@ -99,6 +99,9 @@ typedef struct FabRootParams {
     uint32_t rcb_bytes;         /* Read Completion Boundary: 64 or 128 */
     uint32_t completion_bytes;  /* largest completion of a memory read */
     FabMemoryParams memory;
+    bool reserves_less; /* without its IOMMU, NTBs of others reserve entries for
+                           no more than preallocated_bytes */
+    uint64_t preallocated_bytes; /* memory that is set apart for segments */
     uint32_t ordered_bytes; /* of posted writes of one root port on their way
                                to memory, without those that have RO; 0: no
                                limit */

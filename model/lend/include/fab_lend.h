@@ -29,8 +29,8 @@
  * A borrower that is a VM needs both IOMMUs. The borrower's IOMMU makes the
  * guest's scattered memory contiguous behind the window. The lender's IOMMU
  * lets the device use guest-physical addresses. All devices of a guest in one
- * lender share one window, which is the guest's whole memory. A host has one
- * guest.
+ * lender share one window, which is the guest's whole memory. Guests of one
+ * host are told apart by their names, and share its memory.
  *
  * All functions are to be called after realize. Only interrupts take simulated
  * time.
@@ -43,6 +43,7 @@ typedef struct FabLendParams {
     uint64_t window_bytes; /* 0: automatic */
     bool vm;               /* the borrower is a guest (VM) of the host */
     bool mapped_msi; /* the device of a guest writes its MSI to the borrower */
+    const char *guest;     /* its name, copied; NULL: a guest without a name */
 } FabLendParams;
 
 /*
@@ -63,7 +64,8 @@ void fab_lend_offer(FabEndpoint *device, uint32_t weight);
  *                     names that host
  *   FAB_ERROR_CONFIG  the device is in the borrower itself; the borrower is a
  *                     guest and an IOMMU is off; the given size of the window
- * is less than the RAM with the IOMMU off, or differs from the guest's memory
+ *                     is less than the RAM with the IOMMU off, or differs from
+ *                     the guest's memory, or all guests need more than the RAM
  *   FAB_ERROR_WINDOW  no cables lead there, or window space does not suffice
  */
 FabLend *fab_lend_borrow(const FabLendParams *params, GError **error);
@@ -128,6 +130,14 @@ void fab_lend_wait_end(FabLend *lend, FabLendWaiter *waiter);
  * window space does not suffice.
  */
 bool fab_lend_enable_p2p(FabLend *lend, FabComponent *target, GError **error);
+
+/*
+ * Orders P2P from the device to @target, as fab_lend_enable_p2p() does. From
+ * the first call on, also with NULL for @target, fab_route_map() enables
+ * nothing by itself for any lent device of the fabric: without an order it
+ * fails with FAB_ERROR_LENT.
+ */
+bool fab_lend_order_p2p(FabLend *lend, FabComponent *target, GError **error);
 
 /* The address of BAR @bar of @target for the device. Returns false if P2P is
  * not enabled or there is no such BAR. */

@@ -48,6 +48,7 @@ typedef struct FabPlanParams {
     uint32_t entries;      /* a power of two */
     uint32_t reserved;     /* ntb_lut2_switch_max_entries */
     uint32_t nodes;        /* number_of_nodes, this one included */
+    uint32_t spared;       /* entries less, for nodes whose IOMMU is off */
     uint32_t borrowers;    /* number_of_borrowers */
     const FabPlanTarget *targets;
     unsigned target_count;
