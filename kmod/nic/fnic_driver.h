@@ -35,7 +35,7 @@ struct fnic_stats {
 	u64 packets, bytes, dropped;
 };
 
-/* What a receive queue uses while it runs; the kernel takes it out and puts in another. */
+/* The memory of a receive queue that runs; the kernel takes it out and puts in another. */
 struct fnic_rx_mem {
 	struct page_pool *pool;		/* NULL: there is nothing here */
 	u32 entries;

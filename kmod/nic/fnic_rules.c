@@ -5,7 +5,7 @@
  */
 #include "fnic_driver.h"
 
-/* What a field of a rule's mask adds to its action */
+/* Bits of a rule's action for the fields of its mask */
 static u32 fnic_rule_match(const struct ethtool_tcpip4_spec *mask)
 {
 	return (mask->ip4src ? NIC_ACTION_MATCH_SRC : 0) |
