@@ -25,8 +25,7 @@ typedef struct {
     unsigned version; /* of IP: 4, 6, or 0: another protocol */
     unsigned network; /* offset of the IP header */
     unsigned end;     /* of the IP packet; behind it is padding */
-    /* Protocol of a packet that is no fragment, IP_PROTOCOL_TCP or _UDP, else
-     * 0. Its ports and its length are then in the packet. */
+    /* IP_PROTOCOL_TCP or _UDP, with all of its header; 0: fragment, others */
     unsigned protocol;
     unsigned transport; /* offset of its header */
     unsigned headers;   /* TCP: offset of the payload. 0: not known */

@@ -99,8 +99,9 @@ static bool write_buffers(FarsideNicFunction *f, FarsideNicRing *q,
     unsigned done = p->header, i;
 
     /* Headers are where the completions are, whose read back is enough. */
-    if (p->header && !farside_nic_write(f, q, NIC_LAST_REPORT, p->part[0].header,
-                                        p->bytes, p->header)) {
+    if (p->header &&
+        !farside_nic_write(f, q, NIC_LAST_REPORT, p->part[0].header, p->bytes,
+                           p->header)) {
         return false;
     }
     for (i = 0; i < p->parts && p->length[i]; i++) {

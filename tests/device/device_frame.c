@@ -87,8 +87,7 @@ static uint32_t put_ip(TestFrame *f, const FrameSpec *spec, unsigned length)
         ip[8] = 64;
         ip[9] = (uint8_t)spec->protocol;
         memset(ip + 20, 1, spec->ip_options);
-        put16(ip + 10,
-              0xffffu & ~frame_sum(ip, 20 + spec->ip_options, 0));
+        put16(ip + 10, 0xffffu & ~frame_sum(ip, 20 + spec->ip_options, 0));
     }
     return frame_sum(ip + at, 2 * address, spec->protocol + length);
 }
@@ -101,8 +100,7 @@ void frame_make(TestFrame *f, const FrameSpec *spec)
 
     memset(f, 0, sizeof(*f));
     f->network = put_ethernet(f, spec);
-    f->transport =
-        f->network + (spec->is_ip6 ? 40 : 20 + spec->ip_options);
+    f->transport = f->network + (spec->is_ip6 ? 40 : 20 + spec->ip_options);
     if (has_ports) {
         header = put_transport(f->bytes + f->transport, spec);
     }

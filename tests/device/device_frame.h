@@ -9,7 +9,7 @@
 #define FRAME_MAX 16384
 
 typedef struct {
-    unsigned tags;        /* 802.1Q */
+    unsigned tags; /* 802.1Q */
     bool is_ip6;
     unsigned protocol;    /* 6: TCP, 17: UDP, others have no header */
     unsigned ip_options;  /* bytes; 40 at most */
@@ -17,10 +17,10 @@ typedef struct {
     unsigned fragment;    /* flags and offset of IPv4 */
     const char *source, *destination; /* NULL: 10.0.0.1 and 10.0.0.2 */
     unsigned source_port, destination_port;
-    unsigned payload;     /* bytes, which tell their place: frame_byte() */
-    unsigned padding;     /* bytes behind the IP packet */
-    const uint8_t *to;    /* MAC; NULL: broadcast */
-    const uint8_t *from;  /* MAC; NULL: 02:00:00:00:00:99 */
+    unsigned payload;    /* bytes, which tell their place: frame_byte() */
+    unsigned padding;    /* bytes behind the IP packet */
+    const uint8_t *to;   /* MAC; NULL: broadcast */
+    const uint8_t *from; /* MAC; NULL: 02:00:00:00:00:99 */
 } FrameSpec;
 
 typedef struct {

@@ -10,6 +10,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+const uint8_t nic_mac[6] = {0x02, 0x11, 0x22, 0x33, 0x44, 0x50};
+const uint8_t nic_vf_mac[6] = {0x02, 0x11, 0x22, 0x33, 0x44, 0x51};
+const uint8_t nic_stranger[6] = {0x02, 0x99, 0x99, 0x99, 0x99, 0x99};
+
+const FrameSpec nic_segment = {.protocol = 6,
+                               .tcp_options = 12,
+                               .source_port = 1000,
+                               .destination_port = 2000,
+                               .payload = 1000,
+                               .to = nic_mac};
+
 struct DeviceNet {
     char *folder, *ours, *theirs, *firmware, *argument;
     int fd;
@@ -47,9 +58,10 @@ DeviceNet *net_new(void)
     net->theirs = g_build_filename(net->folder, "theirs", NULL);
     net->firmware = g_build_filename(net->folder, "firmware", NULL);
     write_firmware(net->firmware);
-    net->argument = g_strdup_printf("dgram,id=net,local.type=unix,local.path=%s,"
-                                    "remote.type=unix,remote.path=%s",
-                                    net->theirs, net->ours);
+    net->argument =
+        g_strdup_printf("dgram,id=net,local.type=unix,local.path=%s,"
+                        "remote.type=unix,remote.path=%s",
+                        net->theirs, net->ours);
     net->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     address = address_of(net->ours);
     ck_assert_int_eq(bind(net->fd, (void *)&address, sizeof(address)), 0);
@@ -85,9 +97,9 @@ void net_put(DeviceNet *net, const void *bytes, unsigned size)
 {
     struct sockaddr_un address = address_of(net->theirs);
 
-    ck_assert_int_eq(sendto(net->fd, bytes, size, 0, (void *)&address,
-                            sizeof(address)),
-                     size);
+    ck_assert_int_eq(
+        sendto(net->fd, bytes, size, 0, (void *)&address, sizeof(address)),
+        size);
 }
 
 unsigned net_get(DeviceNet *net, uint8_t *ret_bytes, unsigned size, int ms)
@@ -100,6 +112,30 @@ unsigned net_get(DeviceNet *net, uint8_t *ret_bytes, unsigned size, int ms)
     return (unsigned)recv(net->fd, ret_bytes, size, 0);
 }
 
+/* Frames */
+
+void nic_receive(DeviceNic *nic, TestFrame *f, const FrameSpec *spec)
+{
+    frame_make(f, spec);
+    net_put(nic->net, f->bytes, f->size);
+}
+
+void nic_place(DeviceNic *nic, TestFrame *f, const FrameSpec *spec)
+{
+    frame_make(f, spec);
+    memcpy(rig_ram(nic->rig) + NIC_FRAME_AT, f->bytes, f->size);
+}
+
+/* Frames on a wire have at least 60 bytes. */
+void nic_expect(DeviceNic *nic, const TestFrame *f)
+{
+    g_autofree uint8_t *bytes = g_malloc0(FRAME_MAX);
+    unsigned size = f->size > 60 ? f->size : 60;
+
+    ck_assert_uint_eq(net_get(nic->net, bytes, FRAME_MAX, 20000), size);
+    ck_assert_int_eq(memcmp(bytes, f->bytes, size), 0);
+}
+
 /* The device */
 
 void nic_let_run(DeviceRig *rig)
@@ -109,10 +145,8 @@ void nic_let_run(DeviceRig *rig)
 
 DeviceNic nic_map(DeviceRig *rig, unsigned devfn, uint64_t bar)
 {
-    DeviceNic nic = {.rig = rig,
-                     .bar = bar,
-                     .header_size = 256,
-                     .payload_size = 4096};
+    DeviceNic nic = {
+        .rig = rig, .bar = bar, .header_size = 256, .payload_size = 4096};
 
     rig_pci_write(rig, devfn, 0x10, (uint32_t)bar);
     rig_pci_write(rig, devfn, 0x14, 0);
@@ -166,6 +200,16 @@ struct nic_rx_desc *nic_desc(const DeviceNic *nic, unsigned queue,
            entry;
 }
 
+uint8_t *nic_header(const DeviceNic *nic, unsigned queue, unsigned id)
+{
+    return rig_ram(nic->rig) + NIC_HEADER(queue, id);
+}
+
+uint8_t *nic_payload(const DeviceNic *nic, unsigned queue, unsigned id)
+{
+    return rig_ram(nic->rig) + NIC_PAYLOAD(queue, id);
+}
+
 void nic_post(DeviceNic *nic, unsigned queue, unsigned count)
 {
     unsigned entry;
@@ -194,11 +238,10 @@ struct nic_rx_done nic_wait(DeviceNic *nic, unsigned queue)
     gint64 deadline = rig_deadline();
 
     while ((done->flags & NIC_DONE_PHASE) != phase) {
-        ck_assert_msg(g_get_monotonic_time() < deadline,
-                      "queue %u: no completion %u, error %u", queue,
-                      nic->done[queue],
-                      (unsigned)rig_read(nic->rig,
-                                         nic_rx(nic, queue) + NIC_Q_ERROR, 4));
+        ck_assert_msg(
+            g_get_monotonic_time() < deadline,
+            "queue %u: no completion %u, error %u", queue, nic->done[queue],
+            (unsigned)rig_read(nic->rig, nic_rx(nic, queue) + NIC_Q_ERROR, 4));
         g_usleep(100);
     }
     nic->done[queue]++;
@@ -226,6 +269,15 @@ void nic_put_tx(DeviceNic *nic, unsigned queue, const struct nic_tx_desc *desc)
     nic->tx_tail[queue] = (nic->tx_tail[queue] + 1) % nic->tx_entries[queue];
 }
 
+void nic_put_part(DeviceNic *nic, unsigned queue, uint64_t at, unsigned length,
+                  unsigned flags)
+{
+    const struct nic_tx_desc desc = {
+        .address = at, .length = (uint16_t)length, .flags = (uint16_t)flags};
+
+    nic_put_tx(nic, queue, &desc);
+}
+
 void nic_ring_tx(DeviceNic *nic, unsigned queue)
 {
     rig_write(nic->rig, nic_tx(nic, queue) + NIC_Q_TAIL, 4,
@@ -239,4 +291,34 @@ void nic_wait_stopped(const DeviceNic *nic, uint64_t registers)
     while (rig_read(nic->rig, registers + NIC_Q_STATUS, 4) & NIC_Q_RUNNING) {
         ck_assert_msg(g_get_monotonic_time() < deadline, "it does not stop");
     }
+}
+
+/* Life */
+
+DeviceNic nic_new(void)
+{
+    DeviceNet *net = net_new();
+    DeviceRig *rig = rig_new_with(
+        NULL, "completion-timeout=1",
+        (const char *const[]){"-bios", net_firmware(net), "-netdev",
+                              net_argument(net), "-device",
+                              "farside-nic,id=nic,netdev=net,addr=06.0,"
+                              "mac=02:11:22:33:44:50",
+                              NULL});
+    DeviceNic nic = nic_map(rig, NIC_DEVFN, NIC_BAR0);
+
+    nic_let_run(rig);
+    nic.net = net;
+    return nic;
+}
+
+void nic_free(DeviceNic *nic)
+{
+    rig_free(nic->rig);
+    net_free(nic->net);
+}
+
+void nic_reset(DeviceNic *nic)
+{
+    rig_write(nic->rig, nic->bar + NIC_CONTROL, 4, NIC_CONTROL_RESET);
 }

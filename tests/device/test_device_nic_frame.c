@@ -85,8 +85,7 @@ START_TEST(hash_is_that_of_the_published_vectors)
     hash = hash_of(_i, 6, ip | udp);
     ck_assert(hash.is_valid && !hash.has_ports);
     ck_assert_uint_eq(hash.value, vectors[_i].addresses);
-    ck_assert_uint_eq(hash_of(_i, 1, NIC_RSS_ALL).value,
-                      vectors[_i].addresses);
+    ck_assert_uint_eq(hash_of(_i, 1, NIC_RSS_ALL).value, vectors[_i].addresses);
     /* No bit names the packet. */
     ck_assert(!hash_of(_i, 6, NIC_RSS_ALL & ~(ip | tcp)).is_valid);
     ck_assert(!hash_of(_i, 17, tcp).is_valid);
@@ -102,7 +101,8 @@ static const struct {
     {{.protocol = 6, .payload = 100}, 54, 6},
     {{.protocol = 6, .payload = 100, .tcp_options = 12}, 66, 6},
     {{.protocol = 6, .payload = 1, .ip_options = 40, .tcp_options = 40},
-     134, 6},
+     134,
+     6},
     {{.protocol = 6, .payload = 100, .tags = 1}, 58, 6},
     {{.protocol = 6, .payload = 100, .tags = 2, .tcp_options = 12}, 74, 6},
     {{.protocol = 6, .payload = 100, .tags = 3}, 0, 0},
@@ -144,8 +144,8 @@ END_TEST
  * behind the packet, the MACs, and those that make it another packet. */
 START_TEST(wrong_bits_are_found)
 {
-    const FrameSpec spec = {.protocol = _i ? 17 : 6, .payload = 33,
-                            .padding = 5};
+    const FrameSpec spec = {
+        .protocol = _i ? 17 : 6, .payload = 33, .padding = 5};
     FarsideNicFrame h;
     TestFrame f;
     unsigned at, bit;
@@ -189,13 +189,13 @@ END_TEST
 static const struct {
     unsigned at, value; /* a byte of the frame: Ethernet, IPv4, TCP, 100 */
 } lies[] = {
-    {14, 0x44},      /* IP header of 16 bytes */
-    {14, 0x55},      /* version 5 */
-    {16, 0xff},      /* longer than the frame */
-    {17, 19},        /* shorter than its header */
-    {17, 39},        /* no space for TCP's header */
-    {46, 0x40},      /* TCP header of 16 bytes */
-    {17, 20 + 20},   /* and the next makes TCP's header too long: */
+    {14, 0x44},    /* IP header of 16 bytes */
+    {14, 0x55},    /* version 5 */
+    {16, 0xff},    /* longer than the frame */
+    {17, 19},      /* shorter than its header */
+    {17, 39},      /* no space for TCP's header */
+    {46, 0x40},    /* TCP header of 16 bytes */
+    {17, 20 + 20}, /* and the next makes TCP's header too long: */
 };
 
 START_TEST(contradicting_lengths_are_not_split)
@@ -283,8 +283,8 @@ END_TEST
  * size, so that a sanitizer sees an access behind it. */
 START_TEST(any_bytes_are_survived)
 {
-    FarsideNicRule rules[NIC_RULE_COUNT] = {{.action = NIC_ACTION_VALID |
-                                                       NIC_ACTION_TCP}};
+    FarsideNicRule rules[NIC_RULE_COUNT] = {
+        {.action = NIC_ACTION_VALID | NIC_ACTION_TCP}};
     GRand *random = g_rand_new_with_seed(1);
     unsigned i, j, size;
     TestFrame f;
