@@ -180,6 +180,7 @@ struct nic_tx_desc {
 #define NIC_TX_REPORT 2u
 #define NIC_TX_CSUM   4u
 
+#define NIC_RX_PARTS_MAX 64u /* descriptors of a packet */
 #define NIC_TX_PARTS_MAX 32u
 #define NIC_TX_BYTES_MIN 14u
 
