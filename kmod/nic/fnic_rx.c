@@ -347,7 +347,8 @@ static bool fnic_rx_add(struct fnic_rx *rx, u32 entry, u32 length)
 {
 	struct fnic_rx_mem *mem = &rx->mem;
 	struct sk_buff *skb = rx->skb;
-	netmem_ref page = mem->pages[entry], fresh;
+	netmem_ref page = mem->pages[entry];
+	netmem_ref fresh;
 
 	if (length > PAGE_SIZE || skb_shinfo(skb)->nr_frags >= MAX_SKB_FRAGS) {
 		rx->broken++;

@@ -22,6 +22,7 @@ jumbo() {
 ncdevmem() { # PROGRAM OPTION...
     local bytes=2097152 program=$1
     shift
+    on c 'rm -f /tmp/err /tmp/status'
     on c "ulimit -l unlimited; setsid $program -s 10.0.0.1 -f eth0 -l -p 5201 -v 7 -t 8 -q 8 $* \
             </dev/null >/tmp/out 2>/tmp/err; echo \$? >/tmp/status" &
     until_ok 40 on c 'grep -q Waiting /tmp/err' &&
