@@ -55,7 +55,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 .PHONY: all program deps need-deps paper report fidelity oracles cluster \
         devices guest guest-6.12 guest-debug kmod \
         gate test test-ci test-platforms test-sim test-sweep test-device test-cluster test-lending \
-        test-kdebug test-kvm test-vm test-chips \
+        test-kdebug test-kvm test-vm test-chips test-devmem \
         test-drive test-ring test-hostile fuzz-chips test-timed explore bench bench-vm regress \
         regress-clang baseline asan build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
@@ -169,6 +169,10 @@ test-cluster: cluster
 test-lending: cluster guest-6.12
 	tests/run $(BUILD) --suite lending
 
+# Device memory TCP on Linux 6.12: the kernel's own test program, and what goes wrong.
+test-devmem: cluster guest-6.12
+	tests/run $(BUILD) --suite devmem
+
 # A drive that is lent and comes back hundreds of times.
 LOANS ?= 200
 test-drive: cluster
@@ -232,10 +236,18 @@ guest: all
 	host/guest/build build-guest $(GUEST_PARTS)
 
 # The same with Debian's Linux 6.12: make guest-6.12
-HAVE_612 = host/guest/build --check --kernel 6.12 >/dev/null 2>&1
+HAVE_612 = host/guest/build --check --kernel 6.12 >/dev/null 2>&1 && \
+           $(call programs,patch) && [ -e /usr/sbin/ethtool ] && \
+           [ -e /usr/include/libmnl/libmnl.h ] && \
+           python3 -c 'import yaml' 2>/dev/null
+# Its guests have the programs of devmem TCP.
+DEVMEM_PARTS = $(foreach f,ncdevmem ncdevmem-fgpu devmemtcp tcpsplit,--add build-devmem/$f) \
+               $(foreach f,ethtool sudo,--add tests/devmem/$f) \
+               --add /usr/sbin/ethtool:/usr/libexec/ethtool
 guest-6.12: all
 	$(call need,$(HAVE_612),guest guest-6.12)
-	host/guest/build build-$@ --kernel 6.12 $(GUEST_PARTS)
+	tests/devmem/build build-devmem
+	host/guest/build build-$@ --kernel 6.12 $(GUEST_PARTS) $(DEVMEM_PARTS)
 
 # The same with a kernel that looks for faults: "kernel: debug" of a host.
 guest-debug: all
@@ -380,6 +392,6 @@ test-deb: deb
 	install/test-deb build-deb
 
 clean:
-	rm -rf $(BUILD) build-asan build-ci build-clang build-deb build-fuzz build-guest build-guest-6.12 \
+	rm -rf $(BUILD) build-asan build-ci build-clang build-deb build-devmem build-fuzz build-guest build-guest-6.12 \
 	    build-kdebug build-kvm \
 	    build-kmod build-platforms build-qemu

@@ -10,6 +10,7 @@
 #include "farside_epf.h"
 #include "farside_intel.h"
 #include "farside_idt.h"
+#include "farside_nic.h"
 #include "farside_switchtec.h"
 
 void farside_devices_register(void)
@@ -21,4 +22,5 @@ void farside_devices_register(void)
     farside_epf_register_types();
     farside_idt_register_types();
     farside_gpu_register_types();
+    farside_nic_register_types();
 }

@@ -24,6 +24,10 @@
 #if FARSIDE_HAS("hw/pci/pci_device.h")
 #include "hw/pci/pci_device.h"
 #endif
+/* 8.0: a function reports its errors without the monitor. */
+#if !FARSIDE_QEMU(8, 0)
+#include "qapi/qmp/qdict.h"
+#endif
 /* 10.0: sysemu/ is system/ */
 #if FARSIDE_HAS("system/system.h")
 #include "system/kvm.h"
@@ -300,6 +304,32 @@ static inline void farside_qemu_register_bar(PCIDevice *pci, int bar,
     }
 #endif
     pci_register_bar(pci, bar, type, mr);
+}
+
+/*
+ * A function reports an uncorrectable error of its own: @status is a bit of the
+ * Uncorrectable Error Status (PCIe 5.0 s7.8.4.2). Before 8.0 only the monitor's
+ * command does that, for a device with an ID.
+ */
+static inline void farside_qemu_report_error(PCIDevice *pci, uint32_t status)
+{
+#if FARSIDE_QEMU(8, 0)
+    PCIEAERErr error = {.status = status, .source_id = pci_requester_id(pci)};
+
+    pcie_aer_inject_error(pci, &error);
+#else
+    DeviceState *device = DEVICE(pci);
+    char *id = device->id, *number = g_strdup_printf("0x%x", status);
+    QDict *arguments = qdict_new();
+
+    device->id = (char *)"farside-reports-error";
+    qdict_put_str(arguments, "id", device->id);
+    qdict_put_str(arguments, "error_status", number);
+    hmp_pcie_aer_inject_error(NULL, arguments);
+    qobject_unref(arguments);
+    device->id = id;
+    g_free(number);
+#endif
 }
 
 /* At a reset of the physical function. 9.0 resets the capability, too. */

@@ -13,6 +13,7 @@
 #include <linux/workqueue.h>
 
 #include "borrower.h"
+#include "dl_notice.h"
 
 static DEFINE_SPINLOCK(borrower_lock);
 static LIST_HEAD(loans);
@@ -113,6 +114,19 @@ static int open_bars(struct borrower_loan *loan,
 	}
 	mutex_unlock(&loan->windows_mutex);
 	return err ?: borrower_check_windows(loan, why);
+}
+
+/*
+ * Ends what other devices do in the BARs, before the lender opens these windows onto something
+ * else. The function's driver is removed later. Sleeps, but takes no lock of the PCI core.
+ */
+static void tell_bars(struct borrower_loan *loan)
+{
+	unsigned int i;
+
+	for (i = 0; i < DLEND_BARS; i++)
+		if (loan->bars[i].phys)
+			dlend_notice_bars_send(loan->bars[i].phys, loan->bars[i].size);
 }
 
 /* Closes the windows of the loan, for ever. Sleeps, but takes no lock of the PCI core. */
@@ -508,7 +522,7 @@ static int op_revoke(struct dlend_peer *peer, const void *data, size_t len,
 		     void *resp, size_t room)
 {
 	const struct dlend_msg_revoke *req = data;
-	struct borrower_loan *loan;
+	struct borrower_loan *loan, *gone = NULL;
 	int err = -ENODEV;
 
 	spin_lock_irq(&borrower_lock);
@@ -518,12 +532,17 @@ static int op_revoke(struct dlend_peer *peer, const void *data, size_t len,
 		if (req->gone) {
 			WRITE_ONCE(loan->gone, true);
 			borrower_dma_kill(loan);
+			gone = borrower_loan_get(loan);
 		}
 		WRITE_ONCE(loan->revoked, true);
 		reap(loan);
 		err = 0;
 	}
 	spin_unlock_irq(&borrower_lock);
+	/* The lender closes its windows when it has the answer. */
+	if (gone)
+		tell_bars(gone);
+	borrower_loan_put(gone);
 	return err;
 }
 
@@ -596,6 +615,7 @@ static void borrower_peer_down(struct dlend_peer *peer)
 
 	while ((loan = find_open(peer))) {
 		borrower_dma_kill(loan);
+		tell_bars(loan);
 		close_windows(loan);
 		borrower_loan_put(loan);
 	}

@@ -14,6 +14,7 @@
 #include <linux/wait.h>
 
 #include "borrower_p2p.h"
+#include "dl_notice.h"
 
 static bool allow_neighbours;
 module_param(allow_neighbours, bool, 0444);
@@ -361,6 +362,20 @@ static bool is_same_lender(const struct p2p *p2p)
 	       p2p->source_loan->peer == p2p->target_loan->peer;
 }
 
+/*
+ * Has the source's driver end its DMA to the target, before a window that it goes through leads
+ * elsewhere. A driver that hears no notices is told by the target's.
+ */
+static void stop_source(struct p2p *p2p)
+{
+	struct pci_dev *pdev = p2p->source_loan ? READ_ONCE(p2p->source_loan->pdev) : NULL;
+	unsigned int i;
+
+	for (i = 0; pdev && i < DLEND_BARS; i++)
+		if (p2p->bars[i].bus)
+			dlend_notice_send(&pdev->dev, p2p->bars[i].bus, p2p->bars[i].size);
+}
+
 static void send_close(struct p2p *p2p, struct borrower_loan *loan)
 {
 	int ret;
@@ -387,6 +402,7 @@ static void end(struct p2p *p2p)
 	spin_lock_irq(&borrower_p2p_lock);
 	p2p->ready = false;
 	spin_unlock_irq(&borrower_p2p_lock);
+	stop_source(p2p);
 	if (source) {
 		send_close(p2p, source);
 		if (p2p->target_loan && !is_same_lender(p2p))
@@ -606,8 +622,7 @@ void borrower_p2p_end(struct borrower_loan *loan)
 
 bool borrower_p2p_lose(struct dlend_peer *peer, const struct dlend_msg_p2p *msg)
 {
-	bool found = false;
-	struct p2p *p2p;
+	struct p2p *p2p, *found = NULL;
 
 	spin_lock_irq(&borrower_p2p_lock);
 	list_for_each_entry(p2p, &borrower_pairs, node) {
@@ -619,10 +634,17 @@ bool borrower_p2p_lose(struct dlend_peer *peer, const struct dlend_msg_p2p *msg)
 		pr_info("dl_borrower: device %x does not reach device %x any more\n",
 			p2p->source, p2p->target);
 		borrower_pair_lose(p2p);
-		found = true;
+		kref_get(&p2p->ref);
+		found = p2p;
+		break;
 	}
 	spin_unlock_irq(&borrower_p2p_lock);
-	return found;
+	if (!found)
+		return false;
+	/* The lender closes its windows when it has the answer. */
+	stop_source(found);
+	kref_put(&found->ref, borrower_pair_free);
+	return true;
 }
 
 bool borrower_p2p_unplugged(struct device *dev)

@@ -2,10 +2,11 @@
 /*
  * dma-bufs of the accelerator's memory, and dma-bufs as places of its commands.
  *
- * The memory goes away with the device, so an export can be revoked: only importers
- * that take a notice (dma_buf_dynamic_attach()) and do peer-to-peer DMA may attach.
- * A command that uses an import holds the dma-buf's reservation lock, so a
- * revocation waits for the command's end.
+ * The memory goes away with the device, so an export can be revoked. Importers that take a
+ * notice (dma_buf_dynamic_attach()) and do peer-to-peer DMA are told by the dma-buf. Those
+ * that attach for good (dma_buf_attach()), as devmem TCP does, are told by dl_notice, or
+ * lose the right to do DMA. A command that uses an import holds the dma-buf's reservation
+ * lock, so a revocation waits for the command's end.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
@@ -14,6 +15,7 @@
 #include <linux/slab.h>
 
 #include "compat.h"
+#include "dl_notice.h"
 #include "fgpu_driver.h"
 
 /* Exports */
@@ -27,15 +29,98 @@ struct fgpu_export_buffer {
 	bool revoked;			/* guarded by the reservation lock */
 };
 
+/* An importer that has attached for good: attach->priv. */
+struct fgpu_importer {
+	struct list_head node;		/* in gpu->importers while it is mapped */
+	struct device *dev;		/* counted: the kernel may unmap it when it has gone */
+	dma_addr_t address;
+	u64 size;
+};
+
 static int fgpu_export_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
 {
-	return attach->peer2peer ? 0 : -EOPNOTSUPP;
+	struct fgpu_importer *importer;
+
+	if (attach->importer_ops)
+		return attach->peer2peer ? 0 : -EOPNOTSUPP;
+	importer = kzalloc(sizeof(*importer), GFP_KERNEL);
+	if (!importer)
+		return -ENOMEM;
+	INIT_LIST_HEAD(&importer->node);
+	importer->dev = get_device(attach->dev);
+	attach->priv = importer;
+	return 0;
+}
+
+static void fgpu_export_detach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
+{
+	struct fgpu_importer *importer = attach->priv;
+
+	if (!importer)
+		return;
+	put_device(importer->dev);
+	kfree(importer);
+}
+
+/* Return: 0, or -ENODEV if the memory has gone. */
+static int fgpu_importer_add(struct fgpu *gpu, struct fgpu_importer *importer,
+			     dma_addr_t address, u64 size)
+{
+	int err = 0;
+
+	mutex_lock(&gpu->importers_lock);
+	if (gpu->memory_gone) {
+		err = -ENODEV;
+	} else {
+		importer->address = address;
+		importer->size = size;
+		list_add_tail(&importer->node, &gpu->importers);
+	}
+	mutex_unlock(&gpu->importers_lock);
+	return err;
+}
+
+static void fgpu_importer_remove(struct fgpu *gpu, struct fgpu_importer *importer)
+{
+	mutex_lock(&gpu->importers_lock);
+	list_del_init(&importer->node);
+	mutex_unlock(&gpu->importers_lock);
+}
+
+void fgpu_importers_stop(struct fgpu *gpu)
+{
+	struct fgpu_importer *importer;
+
+	mutex_lock(&gpu->importers_lock);
+	gpu->memory_gone = true;
+	list_for_each_entry(importer, &gpu->importers, node) {
+		if (dlend_notice_send(importer->dev, importer->address, importer->size))
+			continue;
+		/* Nobody says that it has stopped. It must not write to what comes next. */
+		if (dev_is_pci(importer->dev))
+			pci_clear_master(to_pci_dev(importer->dev));
+		dev_warn(importer->dev, "it may do no DMA any more: the memory of %s, which it uses, goes away\n",
+			 gpu->misc.name);
+	}
+	mutex_unlock(&gpu->importers_lock);
+}
+
+ssize_t fgpu_importers_show(struct fgpu *gpu, char *text)
+{
+	struct fgpu_importer *importer;
+	ssize_t n = 0;
+
+	mutex_lock(&gpu->importers_lock);
+	list_for_each_entry(importer, &gpu->importers, node)
+		n += sysfs_emit_at(text, n, "%s%s", n ? " " : "", dev_name(importer->dev));
+	mutex_unlock(&gpu->importers_lock);
+	return n + sysfs_emit_at(text, n, "\n");
 }
 
 /*
  * The memory never moves, so a pin asks for nothing. Kernels without
  * CONFIG_DMABUF_MOVE_NOTIFY pin for every importer. An importer is told all the same
- * when the device goes, and no importer without a notice gets this far.
+ * when the device goes.
  */
 static int fgpu_export_pin(struct dma_buf_attachment *attach)
 {
@@ -50,6 +135,7 @@ static struct sg_table *fgpu_export_map(struct dma_buf_attachment *attach,
 					enum dma_data_direction direction)
 {
 	struct fgpu_export_buffer *export = attach->dmabuf->priv;
+	struct fgpu_importer *importer = attach->priv;
 	struct sg_table *table;
 	dma_addr_t address;
 	int ret;
@@ -66,10 +152,17 @@ static struct sg_table *fgpu_export_map(struct dma_buf_attachment *attach,
 	}
 	address = dma_map_resource(attach->dev, export->gpu->memory + export->offset,
 				   export->size, direction, DMA_ATTR_SKIP_CPU_SYNC);
-	if (dma_mapping_error(attach->dev, address)) {
+	ret = dma_mapping_error(attach->dev, address) ? -EIO : 0;
+	if (!ret && importer) {
+		ret = fgpu_importer_add(export->gpu, importer, address, export->size);
+		if (ret)
+			dma_unmap_resource(attach->dev, address, export->size, direction,
+					   DMA_ATTR_SKIP_CPU_SYNC);
+	}
+	if (ret) {
 		sg_free_table(table);
 		kfree(table);
-		return ERR_PTR(-EIO);
+		return ERR_PTR(ret);
 	}
 	/* There are no struct pages: the importer uses the DMA address alone. */
 	sg_set_page(table->sgl, NULL, export->size, 0);
@@ -81,6 +174,10 @@ static struct sg_table *fgpu_export_map(struct dma_buf_attachment *attach,
 static void fgpu_export_unmap(struct dma_buf_attachment *attach, struct sg_table *table,
 			      enum dma_data_direction direction)
 {
+	struct fgpu_export_buffer *export = attach->dmabuf->priv;
+
+	if (attach->priv)
+		fgpu_importer_remove(export->gpu, attach->priv);
 	dma_unmap_resource(attach->dev, sg_dma_address(table->sgl),
 			   sg_dma_len(table->sgl), direction, DMA_ATTR_SKIP_CPU_SYNC);
 	sg_free_table(table);
@@ -101,6 +198,7 @@ static void fgpu_export_free(struct dma_buf *dmabuf)
 
 static const struct dma_buf_ops fgpu_export_ops = {
 	.attach = fgpu_export_attach,
+	.detach = fgpu_export_detach,
 	.pin = fgpu_export_pin,
 	.unpin = fgpu_export_unpin,
 	.map_dma_buf = fgpu_export_map,

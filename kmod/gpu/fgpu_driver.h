@@ -15,6 +15,7 @@
 #include <linux/list.h>
 #include <linux/miscdevice.h>
 #include <linux/mutex.h>
+#include <linux/notifier.h>
 #include <linux/pci.h>
 #include <linux/rwsem.h>
 #include <linux/sizes.h>
@@ -61,6 +62,12 @@ struct fgpu {
 	struct mutex lists_lock;	/* guards the lists below */
 	struct list_head files;		/* of fgpu_file */
 	struct list_head exports;	/* of fgpu_export_buffer */
+
+	/* Guards what follows. A holder takes no other lock of this driver. */
+	struct mutex importers_lock;
+	struct list_head importers;	/* of fgpu_importer: mapped, and heard no notice */
+	bool memory_gone;		/* nobody maps the memory any more */
+	struct notifier_block notices;
 };
 
 struct fgpu_file {
@@ -89,6 +96,10 @@ int fgpu_queue_run(struct fgpu_queue *queue, const struct gpu_command *command,
 struct fgpu_imported;
 int fgpu_buffer_export(struct fgpu *gpu, struct fgpu_export *args);
 void fgpu_buffers_revoke(struct fgpu *gpu);
+/* Ends DMA of importers that no dma-buf tells, and lets no further one begin. Sleeps. */
+void fgpu_importers_stop(struct fgpu *gpu);
+/* Writes the names of such importers. Return: the length. */
+ssize_t fgpu_importers_show(struct fgpu *gpu, char *text);
 int fgpu_buffer_import(struct fgpu_file *file, struct fgpu_import *args);
 int fgpu_buffer_release(struct fgpu_file *file, u32 handle);
 void fgpu_buffers_release(struct fgpu_file *file);

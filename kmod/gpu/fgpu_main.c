@@ -4,13 +4,15 @@
  *
  * The device may go away at any time. Removal first takes the device from its
  * users: it waits for the commands that run, unmaps its memory from processes, and
- * revokes the dma-bufs that other devices use.
+ * revokes the dma-bufs that other devices use. The way to a borrowed device may close before
+ * that; then the importers that nobody else tells hear of it by a notice.
  */
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
 #include "compat.h"
+#include "dl_notice.h"
 #include "fgpu_driver.h"
 
 static struct fgpu *fgpu_new(struct pci_dev *pdev)
@@ -23,6 +25,8 @@ static struct fgpu *fgpu_new(struct pci_dev *pdev)
 	mutex_init(&gpu->lists_lock);
 	INIT_LIST_HEAD(&gpu->files);
 	INIT_LIST_HEAD(&gpu->exports);
+	mutex_init(&gpu->importers_lock);
+	INIT_LIST_HEAD(&gpu->importers);
 	gpu->pdev = pdev;
 	gpu->misc.minor = MISC_DYNAMIC_MINOR;
 	gpu->misc.name = kasprintf(GFP_KERNEL, "fgpu%d", gpu->number);
@@ -107,6 +111,17 @@ static void fgpu_stop(struct fgpu *gpu)
 	dma_free_coherent(&pdev->dev, FGPU_HOST_SIZE, gpu->host, gpu->host_dma);
 }
 
+/* For a struct dlend_bars_notice: the way to the memory closes. */
+static int fgpu_notice(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct fgpu *gpu = container_of(nb, struct fgpu, notices);
+	const struct dlend_bars_notice *notice = data;
+
+	if (gpu->memory >= notice->start && gpu->memory - notice->start < notice->size)
+		fgpu_importers_stop(gpu);
+	return NOTIFY_DONE;
+}
+
 static int fgpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct fgpu *gpu;
@@ -132,6 +147,8 @@ static int fgpu_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	ret = misc_register(&gpu->misc);
 	if (ret)
 		goto stop;
+	gpu->notices.notifier_call = fgpu_notice;
+	dlend_notice_bars_register(&gpu->notices);
 	dlend_report_errors(pdev, true);
 	/* A reset of the link to the device loses it. */
 	pci_save_state(pdev);
@@ -170,6 +187,8 @@ static void fgpu_remove(struct pci_dev *pdev)
 	pci_disable_sriov(pdev);
 	dlend_report_errors(pdev, false);
 	misc_deregister(&gpu->misc);
+	dlend_notice_bars_unregister(&gpu->notices);
+	fgpu_importers_stop(gpu);
 	/* A device that was pulled out does not end its commands. */
 	if (pci_channel_offline(pdev))
 		fgpu_queues_halt(gpu);
@@ -250,6 +269,20 @@ static const struct pci_error_handlers fgpu_error_handlers = {
 	.reset_done = fgpu_reset_done,
 };
 
+/* Importers that attach for good, such as NICs; the device is in use while there are any. */
+static ssize_t importers_show(struct device *dev, struct device_attribute *attr, char *text)
+{
+	return fgpu_importers_show(dev_get_drvdata(dev), text);
+}
+
+static DEVICE_ATTR_RO(importers);
+
+static struct attribute *fgpu_attrs[] = {
+	&dev_attr_importers.attr,
+	NULL
+};
+ATTRIBUTE_GROUPS(fgpu);
+
 static const struct pci_device_id fgpu_ids[] = {
 	{ PCI_DEVICE(GPU_VENDOR_ID, GPU_DEVICE_ID) },
 	{ }
@@ -264,6 +297,7 @@ static struct pci_driver fgpu_driver = {
 	.shutdown = fgpu_shutdown,
 	.sriov_configure = pci_sriov_configure_simple,
 	.driver.pm = pm_sleep_ptr(&fgpu_pm),
+	.driver.dev_groups = fgpu_groups,
 	.err_handler = &fgpu_error_handlers,
 };
 module_pci_driver(fgpu_driver);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Finds the users of a PCI function in the system's files: its block devices, its
- * network interfaces, and the processes that have one of its files open.
+ * network interfaces, the processes that have one of its files open, and the functions that
+ * its memory is bound to.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -453,6 +454,15 @@ static void find_interface(void *data, const char *dir)
 		add_user(search->users, "network interface %.64s is up", name);
 }
 
+/* A driver that has bound the memory of the function to another one for good. */
+static void find_importers(struct search *search, const char *function)
+{
+	char line[LEND_TEXT];
+
+	if (read_line(function, "importers", line) && line[0])
+		add_user(search->users, "its memory is bound to %.160s", line);
+}
+
 /* A virtual machine holds a function through the file of its IOMMU group. */
 static void add_vfio(void *data, const char *dir)
 {
@@ -506,6 +516,7 @@ void lend_users_find(struct lend_users *users, const char *root,
 	add_vfio(search, dir);
 	add_mediated(search, dir);
 	walk(dir, DEPTH, find_interface, search);
+	find_importers(search, dir);
 	for (i = 0; i < search->n; i++) {
 		if (!search->nodes[i].block)
 			continue;

@@ -71,14 +71,24 @@ static void route_unmap(struct route *route, unsigned int i)
 		atomic64_dec(&lender_counts.p2p_placed);
 }
 
-/* The borrower must not use addresses that may soon lead elsewhere. */
+/*
+ * The borrower must not use addresses that soon lead elsewhere: it has stopped the source when
+ * it answers, or knows of no such pair any more. Somebody else may be waiting for this answer
+ * as long, so it gets half the time.
+ */
 static void tell_lost(struct route *route)
 {
 	struct dlend_msg_p2p msg;
+	int ret;
 
 	lender_pair_put(&msg, &route->pair);
-	dlend_call(route->borrower, DLEND_OP_P2P_LOST, &msg, sizeof(msg), NULL, 0,
-		   LENDER_P2P_REVOKE_MS);
+	ret = dlend_call(route->borrower, DLEND_OP_P2P_LOST, &msg, sizeof(msg), NULL, 0,
+			 LENDER_P2P_REVOKE_MS / 2);
+	if (ret >= 0 || ret == -ENODEV || route->domain)
+		return;
+	pci_warn(route->source->pdev, "node %u does not say that it uses device %x no more: error %d; its bus mastering is off\n",
+		 dlend_peer_node(route->borrower), route->pair.target, -ret);
+	pci_clear_master(route->source->pdev);
 }
 
 static void end_work(struct work_struct *work)
@@ -86,6 +96,8 @@ static void end_work(struct work_struct *work)
 	struct route *route = container_of(work, struct route, end);
 	unsigned int i;
 
+	if (route->lost)
+		tell_lost(route);
 	if (route->admitted)
 		dlend_expel(route->peer, pci_dev_id(route->source->pdev));
 	for (i = 0; i < DLEND_BARS; i++)
@@ -96,8 +108,6 @@ static void end_work(struct work_struct *work)
 	WRITE_ONCE(ended, ended + 1);
 	mutex_unlock(&p2p_mutex);
 	wake_up_all(&ended_wait);
-	if (route->lost)
-		tell_lost(route);
 	route_free(route);
 }
 
@@ -555,7 +565,7 @@ static int op_revoke(struct dlend_peer *peer, const void *data, size_t len, void
 	int err = lender_pair_get(peer, data, 0, &pair);
 
 	if (!err)
-		end_routes(&(struct wanted){ .peer = peer, .pair = &pair });
+		end_routes(&(struct wanted){ .peer = peer, .pair = &pair, .lost = true });
 	return err;
 }
 

@@ -684,6 +684,17 @@ START_TEST(a_process_is_found)
 }
 END_TEST
 
+/* docs/reference/gpu.md: names of functions with blanks between them. */
+START_TEST(a_function_that_has_bound_its_memory_is_found)
+{
+    put_system();
+    program_put(NVME "/importers", "\n");
+    check_users(&nvme, NULL);
+    program_put(NVME "/importers", "0000:00:06.0 1f000:00:05.0\n");
+    check_users(&nvme, "its memory is bound to 0000:00:06.0 1f000:00:05.0");
+}
+END_TEST
+
 START_TEST(a_device_that_is_not_there_is_not_used)
 {
     struct dl_ctl_function none = {.bus = 99};
@@ -982,6 +993,7 @@ int main(void)
     tcase_add_test(use, an_interface_that_is_up_is_found);
     tcase_add_test(use, a_shared_namespace_is_found);
     tcase_add_test(use, a_process_is_found);
+    tcase_add_test(use, a_function_that_has_bound_its_memory_is_found);
     tcase_add_test(use, a_device_that_is_not_there_is_not_used);
     suite_add_tcase(suite, use);
 

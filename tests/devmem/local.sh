@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+# c's NIC writes into the memory of c's accelerator, for tests/devmem/two. The accelerator goes
+# away while its memory is bound: nobody may write to its addresses any more.
+gpu=/sys/bus/pci/devices/0000:00:04.0
+pages=2000
+
+. "$here/receive.sh"
+
+# The memory has the pattern, and the machine's own memory none of it.
+received() {
+    on c 'ip link set eth0 mtu 4148' && on d 'ip link set eth0 mtu 4148' || return 1
+    receive 10.0.0.1 eth0 2097152 -g /dev/fgpu0 -n $pages &&
+        [ "$(counter c rx8_device_frags)" -ge 512 ]
+}
+
+importers() { # TEXT
+    [ "$(on c "cat $gpu/importers")" = "$1" ]
+}
+
+# A receiver that stays, and a sender that sends for ever
+begin() {
+    receive_begin 10.0.0.1 eth0 -g /dev/fgpu0 -n $pages && send_begin 10.0.0.1 &&
+        until_ok 20 arrives && until_ok 5 importers 0000:00:03.0
+}
+
+arrives() {
+    on c 'grep -q "received frag_page" /tmp/err'
+}
+
+still() { # the NIC writes nothing to the accelerator
+    local before after
+    before=$(counter c dev_rx_payload_bytes) && sleep 1 &&
+        after=$(counter c dev_rx_payload_bytes) && echo "$before $after" &&
+        [ "$before" = "$after" ]
+}
+
+goes() {
+    begin && on c "echo 1 >$gpu/remove; dmesg | tail -n 5" >"$dir/said" && cat "$dir/said" &&
+        grep -q 'queue 8 is off: the memory that is bound to it goes away' "$dir/said" && still
+}
+
+# The interface works on, also when it is set up anew, and the queue when nobody is bound to it.
+works_on() {
+    until_ok 10 on d 'ping -c 1 -W 1 10.0.0.1' &&
+        on c 'ip link set eth0 down; ip link set eth0 up' && set_address c 10.0.0.1 &&
+        until_ok 10 on d 'ping -c 1 -W 1 10.0.0.1' && receive_kill &&
+        on c 'ethtool -K eth0 ntuple off; ip link set eth0 mtu 1500' &&
+        receive 10.0.0.1 eth0 1048576
+}
+
+returns() {
+    on c 'echo 1 >/sys/bus/pci/rescan' && until_ok 10 on c 'test -e /dev/fgpu0' && received
+}
+
+# The NIC goes while memory of the accelerator is bound to it, and then the process.
+nic_goes() {
+    begin && on c 'echo 1 >/sys/bus/pci/devices/0000:00:03.0/remove' && receive_kill &&
+        until_ok 5 importers '' && on c 'echo 1 >/sys/bus/pci/rescan' &&
+        until_ok 10 has_interface c && set_address c 10.0.0.1 && set_address d 10.0.0.2 &&
+        until_ok 10 on d 'ping -c 1 -W 1 10.0.0.1'
+}
+
+# A reset of the NIC, whose queue has the memory again afterwards
+nic_resets() {
+    local before
+    begin && on c 'echo flr >/sys/bus/pci/devices/0000:00:03.0/reset_method
+        echo 1 >/sys/bus/pci/devices/0000:00:03.0/reset' &&
+        before=$(on c 'grep -c "received frag_page" /tmp/err') &&
+        until_ok 20 more_than "$before" && importers 0000:00:03.0 && receive_kill
+}
+
+more_than() { # FRAGMENTS
+    [ "$(on c 'grep -c "received frag_page" /tmp/err')" -gt "$1" ]
+}
+
+check "ncdevmem receives into the accelerator's memory" received
+check 'a reset of the NIC leaves the memory bound' nic_resets
+check 'the accelerator goes away while its memory is bound: the queue stops' goes
+check 'the NIC works on without it' works_on
+check 'the accelerator comes back' returns
+check 'the NIC goes away while memory is bound to it' nic_goes
