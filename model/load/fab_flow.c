@@ -202,9 +202,9 @@ void fab_flow_finish(FabFlow *flow)
 
         if (--follower->waits_for == 0) {
             follower->base = list->skipped;
-            sim_event_schedule(
-                &follower->event,
-                MAX(follower->start, sim_engine_now(flow->fabric->engine)));
+            sim_event_schedule(&follower->event,
+                               MAX(follower->start - list->skipped,
+                                   sim_engine_now(flow->fabric->engine)));
         }
     }
     if (--list->running == 0) {

@@ -54,8 +54,8 @@ static bool consider(const FlowList *list, FabFlow *flow, SimTime now,
 {
     uint64_t grain, left;
 
-    if (!flow->ops->left || flow->result.failed || flow->start > now ||
-        now < flow->warmup) {
+    if (!flow->ops->left || flow->result.failed ||
+        flow->start > now + list->skipped || now < flow->warmup) {
         return false;
     }
     left = flow->ops->left(flow, &grain);

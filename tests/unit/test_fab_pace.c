@@ -282,8 +282,10 @@ typedef struct Run {
 } Run;
 
 /* Two devices below a switch read memory: the first @count[0] operations, the
- * second @count[1], of 4 KiB each. */
-static Run run(const uint64_t *count, double accuracy, SimTime stop)
+ * second @count[1], of 4 KiB each. With @start, the second one waits for the
+ * first, and for that time. */
+static Run run_after(const uint64_t *count, double accuracy, SimTime stop,
+                     SimTime start)
 {
     FabFabric *fabric = lab_fabric_new(3);
     FabRoot *root = lab_root(fabric, "host", 1, false);
@@ -304,10 +306,14 @@ static Run run(const uint64_t *count, double accuracy, SimTime stop)
             .target = {fab_root_component(root), -1},
             .size_bytes = 4096,
             .count = count[i],
+            .start = i ? start : 0,
         };
 
         flow[i] = fab_dma_flow_new(fabric, i ? "b" : "a", 0, &params, NULL);
         ck_assert_ptr_nonnull(flow[i]);
+    }
+    if (start > 0) {
+        fab_flow_after(flow[1], flow[0]);
     }
     if (accuracy > 0) {
         fab_flows_set_accuracy(fabric, accuracy);
@@ -321,6 +327,11 @@ static Run run(const uint64_t *count, double accuracy, SimTime stop)
     run.events = sim_engine_executed(fab_fabric_engine(fabric));
     lab_fabric_free(fabric);
     return run;
+}
+
+static Run run(const uint64_t *count, double accuracy, SimTime stop)
+{
+    return run_after(count, accuracy, stop, 0);
 }
 
 /* _i: 0: both end together, nearly; 1: the first goes on alone; 2: they are
@@ -357,6 +368,23 @@ START_TEST(flows_are_as_long_as_when_simulated)
 }
 END_TEST
 
+/* A flow that waits for another begins at its own time, which is one of the
+ * description and not of the engine. */
+START_TEST(flows_begin_at_their_time)
+{
+    static const uint64_t counts[] = {40000, 100};
+    Run first = run(counts, 0, SIM_TIME_NONE);
+    SimTime start = 2 * first.result[0].end;
+    Run exact = run_after(counts, 0, SIM_TIME_NONE, start);
+    Run near = run_after(counts, 0.005, SIM_TIME_NONE, start);
+
+    ck_assert_int_gt(near.skipped[0].time, 0);
+    ck_assert_int_eq(exact.result[1].begin, start);
+    ck_assert_int_eq(near.result[1].begin, start);
+    ck_assert_int_eq(near.result[1].end, exact.result[1].end);
+}
+END_TEST
+
 /* Flows that are short are exact. */
 START_TEST(short_flows_are_simulated_whole)
 {
@@ -384,6 +412,7 @@ int main(void)
     tcase_add_test(judging, a_fabric_that_fills_is_not_steady);
     suite_add_tcase(suite, judging);
     tcase_add_loop_test(flows, flows_are_as_long_as_when_simulated, 0, 3);
+    tcase_add_test(flows, flows_begin_at_their_time);
     tcase_add_test(flows, short_flows_are_simulated_whole);
     suite_add_tcase(suite, flows);
     return run_suite(suite);
