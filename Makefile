@@ -52,7 +52,7 @@ BASELINE = $(PAPER) $(wildcard scenarios/teaching/*.yaml \
 PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
     results/baseline/$(notdir $(s:.yaml=.csv))),$(s)))
 
-.PHONY: all program deps need-deps paper report fidelity oracles cluster \
+.PHONY: all program deps need-deps paper report fidelity oracles accuracy cluster \
         devices guest guest-6.12 guest-debug kmod \
         gate test test-ci test-platforms test-sim test-sweep test-device test-cluster test-lending \
         test-kdebug test-kvm test-vm test-chips test-devmem \
@@ -108,6 +108,14 @@ oracles: program
 	    $(BUILD)/cli/farside run $$s -o results/oracles -j $(JOBS) \
 	        --bounds --quiet || status=1; \
 	done; exit $$status
+
+# Results of --accuracy against exact ones, of ACCURACY_COUNT random descriptions
+# from number ACCURACY_FROM on, and of all scenarios. An interrupted run goes on.
+ACCURACY_COUNT ?= 1000
+ACCURACY_FROM ?= 1000
+accuracy: all
+	tests/accuracy --from $(ACCURACY_FROM) --count $(ACCURACY_COUNT) \
+	    --state $(BUILD)/accuracy $(BUILD) $(BASELINE) $(ORACLES)
 
 # The build of the gate, in which the checks of the style are tests.
 gate: SETUP = $(GATE)

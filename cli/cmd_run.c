@@ -6,13 +6,23 @@
 #include "cmd_workload.h"
 #include "exp_metric.h"
 
+/* Adds the change of --accuracy, if it is given. */
+static bool accuracy_add(const char *share, GPtrArray *changes)
+{
+    g_autofree char *set =
+        share ? g_strconcat("workload.accuracy=", share, NULL) : NULL;
+    char *sets[] = {set, NULL};
+
+    return cmd_changes_add("run", sets, changes);
+}
+
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
 {
     static const int statuses[] = {[STU_DONE] = CMD_OK,
                                    [STU_FAILED] = CMD_DIFFERENT,
                                    [STU_INPUT] = CMD_USAGE};
     ExpRunWords words = {.threads = 1};
-    char **sets = NULL, *workload = NULL;
+    char **sets = NULL, *workload = NULL, *accuracy = NULL;
     StuRun run = {.is_quiet = FALSE};
     const GOptionEntry entries[] = {
         {"output", 'o', 0, G_OPTION_ARG_FILENAME, &words.folder,
@@ -23,6 +33,10 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
         {"workload", 'w', 0, G_OPTION_ARG_FILENAME, &workload,
          "Repeat what TRACE, made by `farside cluster trace`, has recorded",
          "TRACE"},
+        {"accuracy", 'a', 0, G_OPTION_ARG_STRING, &accuracy,
+         "Simulate steady flows until their pace is known within SHARE, such "
+         "as 0.5%; values come with their intervals",
+         "SHARE"},
         {"limit", 'l', 0, G_OPTION_ARG_STRING_ARRAY, &words.limits,
          "Leave out points of AXIS beyond VALUE; repeatable", "AXIS=VALUE"},
         {"quiet", 'q', 0, G_OPTION_ARG_NONE, &run.is_quiet,
@@ -63,7 +77,8 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
         return cmd_complain("run", error);
     }
     changes = cmd_workload_changes("run", workload);
-    if (changes && cmd_changes_add("run", sets, changes)) {
+    if (changes && accuracy_add(accuracy, changes) &&
+        cmd_changes_add("run", sets, changes)) {
         descriptions = cmd_load_all("run", args.words, changes);
     }
     if (!descriptions) {

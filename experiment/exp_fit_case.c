@@ -319,7 +319,11 @@ static FitCase *case_new(FitCases *cases, const char *file, const double *at,
     one->description = description;
     one->values = g_array_new(FALSE, FALSE, sizeof(FitValue));
     g_array_set_clear_func(one->values, value_clear);
-    if (!description->plot || !description->plot->published) {
+    if (description->workload && description->workload->accuracy > 0) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s: a fit needs exact values; remove workload.accuracy",
+                    file);
+    } else if (!description->plot || !description->plot->published) {
         g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
                     "%s: there are no published values to fit to; add "
                     "published: FILE.csv to its plot",

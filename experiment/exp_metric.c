@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "fab_flow_nvme.h"
+#include "fab_flow_pace.h"
 #include "fab_flow_replay.h"
 #include "fab_flow_tcp.h"
 #include "fab_lend.h"
@@ -83,8 +84,24 @@ static ExpValue statistic_of(const ExpSubject *subject,
     }
 }
 
+ExpValue exp_flow_latency_mean(const FabFlow *flow)
+{
+    FabFlowSkipped skipped;
+    FabFlowResult result;
+
+    fab_flow_result(flow, &result);
+    fab_flow_skipped(flow, &skipped);
+    return (ExpValue){
+        sim_histogram_sum(result.latency) + (__int128)skipped.latency_sum,
+        sim_histogram_count(result.latency) + skipped.operations, NULL};
+}
+
 static ExpValue flow_latency(const ExpSubject *subject)
 {
+    if (subject->statistic == TOPO_STATISTIC_NONE ||
+        subject->statistic == TOPO_STATISTIC_MEAN) {
+        return exp_flow_latency_mean(subject->flow);
+    }
     return statistic_of(subject, flow_result(subject).latency);
 }
 
@@ -135,8 +152,11 @@ static ExpValue flow_speed(const ExpSubject *subject)
     case TOPO_STATISTIC_MAX:
         time = sim_histogram_min(latency);
         break;
-    default:
-        return (ExpValue){work * count, sim_histogram_sum(latency), NULL};
+    default: {
+        ExpValue mean = exp_flow_latency_mean(subject->flow);
+
+        return (ExpValue){work * mean.den, mean.num, NULL};
+    }
     }
     return (ExpValue){work, time, NULL};
 }
@@ -283,7 +303,8 @@ static ExpValue fabric_flow_bandwidths(const ExpSubject *subject)
 
 static ExpValue fabric_time(const ExpSubject *subject)
 {
-    return number(sim_engine_now(exp_engine(subject->fabric)));
+    return number(sim_engine_now(exp_engine(subject->fabric)) +
+                  fab_flows_skipped(exp_fabric(subject->fabric)));
 }
 
 /* ---- Elements --------------------------------------------------------- */

@@ -21,6 +21,10 @@ struct ExpMetric {
     const char *help;
 };
 
+/* The mean latency of the operations of @flow, also of those that it left out.
+ */
+ExpValue exp_flow_latency_mean(const FabFlow *flow);
+
 /* exp_metric.c: all of them, those of a scope in the order of the help. */
 extern const ExpMetric exp_metrics[];
 extern const unsigned exp_metric_count;

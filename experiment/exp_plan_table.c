@@ -71,6 +71,47 @@ static bool has_spread(const TopoDescription *description,
            !exp_column_is_text(description, column);
 }
 
+static bool has_accuracy(const TopoDescription *description)
+{
+    return description->workload && description->workload->accuracy > 0;
+}
+
+/* Returns true if @column is of single operations, when flows leave some
+ * out. */
+static bool has_seen(const TopoColumn *column)
+{
+    return column->source == TOPO_SOURCE_FLOW &&
+           (strcmp(column->metric, "latency") == 0 ||
+            strcmp(column->metric, "speed") == 0);
+}
+
+/* Adds the columns of intervals, and of the number of operations that were
+ * simulated. */
+static void add_interval_columns(Table *table,
+                                 const TopoDescription *description)
+{
+    g_autofree char *share =
+        g_strdup_printf("%.9g%%", description->workload->accuracy * 100);
+
+    table_add_head(table, "accuracy", share);
+    for (unsigned i = 0; i < description->columns->len; i++) {
+        const TopoColumn *column = description->columns->pdata[i];
+        g_autofree char *half = g_strconcat(column->name, "_ci95", NULL);
+        g_autofree char *seen = g_strconcat(column->name, "_seen", NULL);
+
+        if (!has_spread(description, column)) {
+            continue;
+        }
+        table_add_column(table, half, table_column_type(table, i),
+                         table_column_digits(table, i));
+        table_add_head(table, "spread", half);
+        if (has_seen(column)) {
+            table_add_column(table, seen, TABLE_INTEGER, 0);
+            table_add_head(table, "spread", seen);
+        }
+    }
+}
+
 /* Adds the columns of the spread of all columns. The head names them, so that a
  * reader can tell them from results. */
 static void add_spread_columns(Table *table, const TopoDescription *description)
@@ -134,6 +175,8 @@ Table *exp_plan_table_new(const TopoDescription *description)
     }
     if (n_seeds(description) > 1) {
         add_spread_columns(table, description);
+    } else if (has_accuracy(description)) {
+        add_interval_columns(table, description);
     }
     return table;
 }
@@ -237,6 +280,17 @@ static char *join_texts(const ExpPoint *const *runs, unsigned count,
     return g_strjoinv(" | ", (char **)texts->pdata);
 }
 
+/* The number of columns beside column @i. */
+static unsigned n_extra(const TopoDescription *description, unsigned i)
+{
+    const TopoColumn *column = description->columns->pdata[i];
+
+    if (n_seeds(description) > 1) {
+        return G_N_ELEMENTS(spread_endings);
+    }
+    return !has_accuracy(description) ? 0 : has_seen(column) ? 2 : 1;
+}
+
 void exp_plan_table_add(Table *table, const TopoDescription *description,
                         const ExpPoint *const *runs, unsigned count)
 {
@@ -254,14 +308,22 @@ void exp_plan_table_add(Table *table, const TopoDescription *description,
         }
         if (has_failed(runs, count, i)) {
             table_set_failed(table, row, i);
-            for (unsigned j = 0;
-                 n_seeds(description) > 1 && j < G_N_ELEMENTS(spread_endings);
-                 j++) {
+            for (unsigned j = 0; j < n_extra(description, i); j++) {
                 table_set_failed(table, row, next++);
             }
             continue;
         }
         table_set_number(table, row, i, spread.mean);
+        if (has_accuracy(description) && n_seeds(description) == 1 &&
+            has_spread(description, description->columns->pdata[i])) {
+            const ExpCell *cell = &runs[0]->cells[i];
+
+            table_set_number(table, row, next++, cell->half);
+            if (has_seen(description->columns->pdata[i])) {
+                table_set_number(table, row, next++,
+                                 cell->seen ? (int64_t)cell->seen : TABLE_NONE);
+            }
+        }
         if (n_seeds(description) > 1 &&
             has_spread(description, description->columns->pdata[i])) {
             table_set_number(table, row, next++, spread.least);

@@ -6,6 +6,7 @@
 #include "exp_fabric.h"
 #include "exp_failure_priv.h"
 #include "exp_flow.h"
+#include "exp_interval.h"
 #include "exp_latency.h"
 #include "exp_metric.h"
 #include "exp_path.h"
@@ -13,9 +14,12 @@
 #include "fab_account.h"
 #include "fab_deadlock.h"
 #include "fab_flow_observe.h"
+#include "fab_flow_pace.h"
 #include "fab_lend.h"
 #include "table.h"
 #include "topo_units.h"
+
+#include <math.h>
 
 /* The state while one point is simulated and its columns are read. */
 typedef struct Run {
@@ -27,6 +31,7 @@ typedef struct Run {
                           flow of kind path */
     GPtrArray *paths;  /* of ExpPath, by the same index; NULL for other flows */
     FabProfile *profile; /* NULL unless asked for */
+    bool leaves_out;     /* flows may leave work out */
     GArray *warm; /* of ExpValue: the columns at the end of the warm-up */
 } Run;
 
@@ -307,6 +312,24 @@ ExpCell exp_point_known_cell(const TopoPoint *point, const TopoColumn *column)
     return cell;
 }
 
+static void set_interval(const Run *run, const TopoColumn *column,
+                         ExpCell *cell)
+{
+    ExpSubject subject;
+    double share;
+
+    (void)run_subject(run, column, &subject);
+    share = exp_interval_share(&subject, column->metric,
+                               run->description->workload->stop_ps > 0);
+    /* The exact number is rounded, too. */
+    cell->half =
+        share > 0 ? (int64_t)ceil(share * fabs((double)cell->number)) + 1 : 0;
+    cell->seen = exp_interval_seen(&subject, column->metric);
+    if (cell->seen > 0 && cell->half == 0) {
+        cell->half = TABLE_NONE; /* it depends on single operations */
+    }
+}
+
 static ExpCell run_cell(const Run *run, unsigned number)
 {
     const TopoColumn *column = run->description->columns->pdata[number];
@@ -323,6 +346,9 @@ static ExpCell run_cell(const Run *run, unsigned number)
     cell.text = g_strdup(value.text);
     cell.has_failed = has_failed(run, column);
     cell.number = cell.has_failed ? TABLE_NONE : scaled(value, column);
+    if (run->leaves_out && cell.number != TABLE_NONE) {
+        set_interval(run, column, &cell);
+    }
     return cell;
 }
 
@@ -381,6 +407,54 @@ static void note_warm(Run *run)
 
         if (column_counts(run->description, column)) {
             g_array_index(run->warm, ExpValue, i) = run_metric(run, column);
+        }
+    }
+}
+
+/* Lets flows leave work out, if the description asks for that and all columns
+ * are known even so. What options ask for needs all TLPs. Faults come at their
+ * times. */
+static void run_set_accuracy(Run *run, const ExpPointOptions *options)
+{
+    const TopoDescription *description = run->description;
+    double accuracy =
+        description->workload ? description->workload->accuracy : 0;
+
+    if (!run->fabric || accuracy <= 0 || options->explain ||
+        options->latencies || options->trace_records > 0 ||
+        description->faults->len > 0) {
+        return;
+    }
+    for (unsigned i = 0; i < description->columns->len; i++) {
+        const TopoColumn *column = description->columns->pdata[i];
+
+        if (is_metric(column) &&
+            !exp_interval_has(column_scope(description, column),
+                              column->metric)) {
+            return;
+        }
+    }
+    run->leaves_out = true;
+    fab_flows_set_accuracy(exp_fabric(run->fabric), accuracy);
+}
+
+/* Adds a note on flows that were simulated whole although they were long. */
+static void add_never_steady(const Run *run, GString *note)
+{
+    for (unsigned i = 0; run->leaves_out && i < run->flows->len; i++) {
+        FabFlow *flow = run->flows->pdata[i];
+        FabFlowSkipped skipped;
+
+        if (!flow) {
+            continue;
+        }
+        fab_flow_skipped(flow, &skipped);
+        if (skipped.never_steady && skipped.time == 0) {
+            g_string_append_printf(note,
+                                   "%sflow %s was simulated whole: it never "
+                                   "became steady",
+                                   note->len > 0 ? "; " : "",
+                                   fab_flow_name(flow));
         }
     }
 }
@@ -463,6 +537,7 @@ static void run_note(const Run *run, ExpPoint *point)
         exp_failure_note(exp_fabric(run->fabric), &whole);
 
     add_no_room(run, note);
+    add_never_steady(run, note);
     if (failures) {
         g_string_append_printf(note, "%s%s", note->len > 0 ? "; " : "",
                                failures);
@@ -569,6 +644,7 @@ ExpPoint *exp_point_new(const TopoDescription *plan, const TopoPoint *point,
         run.profile = fab_profile_new(exp_fabric(run.fabric),
                                       run.description->workload->warmup_ps);
     }
+    run_set_accuracy(&run, options);
     if (!run_flows(&run, error) || !run_check(&run, error)) {
         return NULL;
     }

@@ -109,7 +109,9 @@ static bool open_journal(ExpRun *run, GError **error)
 {
     const ExpRunOptions *options = &run->options;
 
-    if (wants_more(options)) {
+    /* Intervals are not in a journal, and such runs are short. */
+    if (wants_more(options) || (run->description->workload &&
+                                run->description->workload->accuracy > 0)) {
         return true;
     }
     run->journal_path = g_strconcat(run->prefix, ".journal", NULL);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "rep_series.h"
 #include "table_file.h"
 
 /* Returns the index of the curve for the row's cell in the column @value. */
@@ -201,7 +202,9 @@ RepComparison *rep_compare(const Table *baseline, const Table *fresh,
                            options->one_sided,
                            options->subset};
 
-    if (!rep_compare_set_columns(&work, options, error) ||
+    if (!rep_is_exact(baseline, "the baseline", error) ||
+        !rep_is_exact(fresh, "the other table", error) ||
+        !rep_compare_set_columns(&work, options, error) ||
         !rep_compare_read_tolerances(&work, error) ||
         !join_rows(&work, error)) {
         return NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_fidelity_priv.h"
+#include "rep_series.h"
 #include "table_csv.h"
 
 static void curve_free(void *data)
@@ -41,6 +42,9 @@ RepFidelity *rep_fidelity_new(const TopoDescription *description,
     fidelity->description = description;
     fidelity->curves = g_ptr_array_new_with_free_func(curve_free);
     fidelity->points = g_ptr_array_new_with_free_func(point_free);
+    if (model && !rep_is_exact(model, description->name, error)) {
+        return NULL;
+    }
     if (!rep_fidelity_join(fidelity, model, published, measured, error)) {
         return NULL;
     }

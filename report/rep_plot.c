@@ -25,11 +25,15 @@ static void emit_head(PlotSheet *sheet, const char *terminal)
         "set multiplot\n");
     if (sheet->plot->title) {
         unsigned failed = sheet->data->n_failed;
+        g_autofree char *within =
+            sheet->data->accuracy
+                ? g_strdup_printf(" (known within %s)", sheet->data->accuracy)
+                : g_strdup("");
         g_autofree char *text =
-            failed > 0
-                ? g_strdup_printf("%s (%u value%s failed)", sheet->plot->title,
-                                  failed, failed == 1 ? "" : "s")
-                : g_strdup(sheet->plot->title);
+            failed > 0 ? g_strdup_printf("%s (%u value%s failed)%s",
+                                         sheet->plot->title, failed,
+                                         failed == 1 ? "" : "s", within)
+                       : g_strconcat(sheet->plot->title, within, NULL);
         g_autofree char *title = rep_gnuplot_quote_for(terminal, text);
 
         rep_gnuplot_add_title(

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "rep_plot_data_priv.h"
 
+#include "rep_series.h"
+
 #include <string.h>
 
 #include "table_file.h"
@@ -200,6 +202,9 @@ static bool add_table(PlotData *data, const RepPlot *plot, const Table *table,
     }
     data->has[source] = true;
     data->n_sources++;
+    if (source == PLOT_MODEL) {
+        data->accuracy = rep_accuracy(table);
+    }
 
     if (!find_columns(plot, table, which, &columns, error)) {
         return false;

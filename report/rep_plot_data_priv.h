@@ -36,7 +36,8 @@ typedef struct PlotData {
     GPtrArray *points;        /* of PlotPoint * */
     bool has[PLOT_N_SOURCES]; /* has[PLOT_MODEL] is always true */
     unsigned n_sources;
-    unsigned n_failed; /* values of the model that could not be measured */
+    unsigned n_failed;    /* values of the model that could not be measured */
+    const char *accuracy; /* of the model's values; NULL: they are exact */
     bool is_split; /* no curve is in two panels, so each has its own legend */
     unsigned homes[REP_PLOT_CURVES_MAX];  /* by curve: a panel that has it */
     unsigned styles[REP_PLOT_CURVES_MAX]; /* by curve: the index of its colour

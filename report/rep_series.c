@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "table_csv.h"
+#include "table_file.h"
 
 static const char *const better_words[] = {
     [REP_BETTER_NONE] = "none",
@@ -75,6 +76,30 @@ bool rep_is_spread(const Table *table, const char *column)
         }
     }
     return false;
+}
+
+const char *rep_accuracy(const Table *table)
+{
+    for (unsigned i = 0; i < table_n_heads(table); i++) {
+        if (strcmp(table_head_key(table, i), "accuracy") == 0) {
+            return table_head_value(table, i);
+        }
+    }
+    return NULL;
+}
+
+bool rep_is_exact(const Table *table, const char *name, GError **error)
+{
+    const char *accuracy = rep_accuracy(table);
+
+    if (accuracy) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_VALUE,
+                    "%s has values that are known within %s only, and cannot "
+                    "be compared as exact ones; simulate them without "
+                    "--accuracy",
+                    name, accuracy);
+    }
+    return !accuracy;
 }
 
 void rep_number_free(void *data)

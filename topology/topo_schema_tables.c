@@ -331,6 +331,9 @@ static const TopoKey workload_keys[] = {
           "statistics begin after this time"),
     RANGE("stop", TIME, NULL, "1ps", "1000s", 0,
           "end of the run; without it when all flows are done"),
+    MAY("accuracy", PERCENT, NULL,
+        "flows that are steady leave work out once its time is known within "
+        "this share, at 95 %; without it all is simulated"),
     RANGE(
         "completion_timeout", TIME, NULL, "50us", "64s", 0,
         "time after which a requester gives up a request without a "

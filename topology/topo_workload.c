@@ -73,6 +73,19 @@ void topo_load_workload(TopoLoader *loader, const TopoValues *file)
         topo_values_given(values, "completion_timeout")
             ? topo_values_number(values, "completion_timeout")
             : 0;
+    if (topo_values_given(values, "accuracy")) {
+        const TopoValue *accuracy = topo_values_get(values, "accuracy");
+
+        workload->accuracy = accuracy->valid && accuracy->den
+                                 ? (double)accuracy->number / accuracy->den
+                                 : 0;
+        if (workload->seeds > 1) {
+            topo_errors_add(loader->errors, accuracy->place,
+                            "accuracy: the results of several seeds have an "
+                            "interval of their own; leave accuracy or seeds "
+                            "out");
+        }
+    }
     workload->flows = g_ptr_array_new_with_free_func(topo_flow_free);
     if (workload->stop_ps > 0 && workload->warmup_ps >= workload->stop_ps) {
         topo_errors_add(loader->errors, topo_values_get(values, "stop")->place,

@@ -17,6 +17,11 @@ typedef struct ExpCell {
     char *text;
     int64_t number;
     bool has_failed; /* what the number measures has failed */
+    int64_t half;    /* half the width of the interval of the number, at 95 %,
+                        in its units; 0: it is exact; TABLE_NONE: it is not,
+                        and depends on single operations */
+    uint64_t seen;   /* operations that were simulated, if the number is one of
+                        operations and not of all of them; otherwise 0 */
 } ExpCell;
 
 typedef struct ExpPoint {

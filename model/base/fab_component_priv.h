@@ -4,6 +4,7 @@
 
 #include "fab_arena_priv.h"
 #include "fab_component.h"
+#include "fab_fabric.h"
 #include "sim_engine.h"
 
 typedef struct FabObserveOps FabObserveOps; /* fab_observe_priv.h */
@@ -24,6 +25,8 @@ typedef struct FabComponentOps {
     bool sees_discards;
     /* NULL: the component only forwards TLPs. */
     const FabObserveOps *observe;
+    /* Adds its caches to @sum; NULL: it has none. */
+    void (*caching)(const FabComponent *component, FabCaching *sum);
 } FabComponentOps;
 
 /* First member of every component. */

@@ -57,6 +57,17 @@ FabComponent *const *fab_fabric_components(const FabFabric *fabric,
     return (FabComponent *const *)fabric->components->pdata;
 }
 
+void fab_fabric_caching(const FabFabric *fabric, FabCaching *sum)
+{
+    for (unsigned i = 0; i < fabric->components->len; i++) {
+        const FabComponent *component = fabric->components->pdata[i];
+
+        if (component->ops->caching) {
+            component->ops->caching(component, sum);
+        }
+    }
+}
+
 uint64_t fab_fabric_tlps_alive(const FabFabric *fabric)
 {
     return fabric->alive;

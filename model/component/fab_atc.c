@@ -552,3 +552,9 @@ void fab_atc_free(FabAtc *atc)
     g_free(atc->reads);
     g_free(atc);
 }
+
+void fab_atc_caching(const FabAtc *atc, FabCaching *sum)
+{
+    sum->held += fab_iotlb_held(&atc->tlb);
+    sum->missed += (SimTime)atc->counters.requests * FAB_ATC_MISS_TIME;
+}

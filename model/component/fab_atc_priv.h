@@ -51,6 +51,10 @@ void fab_atc_drop(void *owner, FabBusAddr iova, uint64_t size_bytes);
 
 const FabAtcCounters *fab_atc_counters(const FabAtc *atc);
 
+/* Adds its cache to @sum, with about the time of a Translation Request. */
+#define FAB_ATC_MISS_TIME SIM_US
+void fab_atc_caching(const FabAtc *atc, FabCaching *sum);
+
 /* For observers: the Translation Requests under way, whether a request waits
  * for one of them to end, and all requests that are in @atc. */
 uint32_t fab_atc_requests(const FabAtc *atc);

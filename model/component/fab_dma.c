@@ -218,6 +218,9 @@ static void writes_issue(FabEndpoint *endpoint)
         tlp->payload_bytes = tlp_bytes(dma, most);
         tlp->data = dma->data;
         dma->issued_bytes += tlp->payload_bytes;
+        if (G_UNLIKELY(dma->moved)) {
+            dma->moved(dma, tlp->payload_bytes);
+        }
         tlp->transaction = dma->transaction;
         fab_account_made(&endpoint->component.fabric->accounts, tlp);
         endpoint->counters.written_bytes += tlp->payload_bytes;
@@ -524,6 +527,9 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
         bytes = read_fail(endpoint, read, tlp);
     } else {
         fab_account_arrived(&endpoint->component.fabric->accounts, tlp, now);
+        if (G_UNLIKELY(read->dma->moved)) {
+            read->dma->moved(read->dma, bytes);
+        }
     }
     read->dma->data = tlp->data;
     fab_port_discard(tlp, now);

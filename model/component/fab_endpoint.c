@@ -177,12 +177,25 @@ static void endpoint_free(FabComponent *component)
     fab_completer_done(&endpoint->completer);
 }
 
+static void endpoint_caching(const FabComponent *component, FabCaching *sum)
+{
+    const FabEndpoint *endpoint = (const FabEndpoint *)component;
+
+    if (endpoint->atc) {
+        fab_atc_caching(endpoint->atc, sum);
+    }
+    if (endpoint->mmu) {
+        fab_mmu_caching(endpoint->mmu, sum);
+    }
+}
+
 static const FabComponentOps endpoint_ops = {
     .receive = endpoint_receive,
     .realize = endpoint_realize,
     .free = endpoint_free,
     .sees_discards = true,
     .observe = &endpoint_observe_ops,
+    .caching = endpoint_caching,
 };
 
 FabEndpoint *fab_endpoint_new(FabFabric *fabric, const char *name,

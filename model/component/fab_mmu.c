@@ -66,6 +66,11 @@ void fab_mmu_waiters(const FabMmu *mmu, FabDmaWaiterFn fn, void *data)
     fab_iommu_foreach(mmu->iommu, waiter, &(Waiters){fn, data});
 }
 
+void fab_mmu_caching(const FabMmu *mmu, FabCaching *sum)
+{
+    fab_iommu_caching(mmu->iommu, mmu->endpoint->params.mmu.page_bytes, sum);
+}
+
 FabMmu *fab_mmu_new(FabEndpoint *endpoint, FabMmuFn done, GError **error)
 {
     const FabMmuParams *params = &endpoint->params.mmu;

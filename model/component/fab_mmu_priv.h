@@ -2,6 +2,7 @@
 #ifndef FAB_MMU_PRIV_H
 #define FAB_MMU_PRIV_H
 
+#include "fab_component_priv.h"
 #include "fab_endpoint.h"
 #include "fab_observe.h"
 
@@ -24,6 +25,9 @@ void fab_mmu_free(FabMmu *mmu);
 /* Translates the address of @dma, which lies in one page. Returns true if that
  * is done; if not, the MMU calls FabMmuFn later. A hit may overtake a miss. */
 bool fab_mmu_translate(FabMmu *mmu, FabDma *dma);
+
+/* Adds its TLBs to @sum. */
+void fab_mmu_caching(const FabMmu *mmu, FabCaching *sum);
 
 /* For observers: the orders that wait for a translation. */
 void fab_mmu_waiters(const FabMmu *mmu, FabDmaWaiterFn fn, void *data);

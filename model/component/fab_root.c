@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_ats_priv.h"
+#include "fab_atc_priv.h"
 #include "fab_root_priv.h"
 #include "fab_answer_priv.h"
 
@@ -591,11 +592,32 @@ static void root_free(FabComponent *component)
     fab_root_iova_free(root);
 }
 
+static void root_caching(const FabComponent *component, FabCaching *sum)
+{
+    const FabRoot *root = (const FabRoot *)component;
+    const FabCache *cache = root->completer.cache;
+    uint64_t page_bytes = root->params.iommu.page_bytes;
+
+    if (cache) {
+        sum->held += fab_cache_held(cache);
+        sum->missed +=
+            (SimTime)fab_cache_missed(cache) * root->completer.hit_saves;
+    }
+    if (root->iommu) {
+        fab_iommu_caching(root->iommu, page_bytes, sum);
+    }
+    if (root->iommu && root->params.iommu.ats &&
+        page_bytes > sum->seen_bytes / 2) {
+        sum->unseen_ps += (double)FAB_ATC_MISS_TIME / (double)page_bytes;
+    }
+}
+
 static const FabComponentOps root_ops = {
     .receive = root_receive,
     .realize = root_realize,
     .free = root_free,
     .observe = &fab_root_observe_ops,
+    .caching = root_caching,
 };
 
 FabRoot *fab_root_new(FabFabric *fabric, const char *name,

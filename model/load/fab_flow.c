@@ -5,67 +5,18 @@
 
 #include "fab_account_priv.h"
 #include "fab_size.h"
+#include "fab_flow_list_priv.h"
 
 /* Buffers in memory are aligned to their size, within these limits. */
 #define ALIGN_LEAST (4u << 10)
 #define ALIGN_MOST  (2u << 20)
-
-/* The flows of a fabric. */
-typedef struct FlowList {
-    FabAttachment attachment;
-    GPtrArray *flows; /* owned; by number */
-    GHashTable *by_name;
-    uint32_t running; /* number of flows that are started and not done */
-    uint32_t started; /* number of flows that are started */
-} FlowList;
-
-static void flow_free(void *data)
-{
-    FabFlow *flow = data;
-
-    sim_event_cancel(&flow->event);
-    sim_histogram_free(flow->latency);
-    g_clear_pointer(&flow->followers, g_ptr_array_unref);
-    g_free(flow->name);
-    flow->ops->free(flow);
-}
-
-static void list_free(FabAttachment *attachment)
-{
-    FlowList *list = (FlowList *)attachment;
-
-    g_hash_table_unref(list->by_name);
-    g_ptr_array_unref(list->flows);
-    g_free(list);
-}
-
-static const FabAttachmentOps list_ops = {.free = list_free};
-
-/* The list of @fabric; NULL if it is not made yet. */
-static FlowList *list_find(const FabFabric *fabric)
-{
-    return (FlowList *)fab_fabric_attachment(fabric, &list_ops);
-}
-
-static FlowList *list_of(FabFabric *fabric)
-{
-    FlowList *list = list_find(fabric);
-
-    if (!list) {
-        list = g_new0(FlowList, 1);
-        list->flows = g_ptr_array_new_with_free_func(flow_free);
-        list->by_name = g_hash_table_new(g_str_hash, g_str_equal);
-        fab_fabric_attach(fabric, &list->attachment, &list_ops);
-    }
-    return list;
-}
 
 /* ---- Making one ------------------------------------------------------ */
 
 bool fab_flow_check(FabFabric *fabric, const char *name, SimTime start,
                     GError **error)
 {
-    const FlowList *list = list_of(fabric);
+    const FlowList *list = fab_flow_list(fabric);
 
     g_assert(fabric->realized);
     if (g_hash_table_contains(list->by_name, name)) {
@@ -100,7 +51,7 @@ bool fab_flow_accept(const char *name, const char *wrong, GError **error)
 void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
                    const char *name, SimTime warmup, SimTime start)
 {
-    FlowList *list = list_of(fabric);
+    FlowList *list = fab_flow_list(fabric);
 
     flow->ops = ops;
     flow->fabric = fabric;
@@ -119,7 +70,7 @@ void fab_flow_init(FabFlow *flow, FabFabric *fabric, const FabFlowOps *ops,
 
 FabFlow *fab_flow_nth(FabFabric *fabric, uint32_t number)
 {
-    const FlowList *list = list_of(fabric);
+    const FlowList *list = fab_flow_list(fabric);
 
     return number <= list->flows->len ? list->flows->pdata[number - 1] : NULL;
 }
@@ -241,17 +192,19 @@ bool fab_flow_count(FabFlow *flow, SimTime begin, uint64_t bytes,
 
 void fab_flow_finish(FabFlow *flow)
 {
-    FlowList *list = list_find(flow->fabric);
+    FlowList *list = fab_flow_list_find(flow->fabric);
 
     g_assert(flow->started && !flow->done);
     flow->done = true;
+    fab_flow_pace_changed(list);
     for (unsigned i = 0; flow->followers && i < flow->followers->len; i++) {
         FabFlow *follower = flow->followers->pdata[i];
 
         if (--follower->waits_for == 0) {
-            sim_event_schedule(
-                &follower->event,
-                MAX(follower->start, sim_engine_now(flow->fabric->engine)));
+            follower->base = list->skipped;
+            sim_event_schedule(&follower->event,
+                               MAX(follower->start - list->skipped,
+                                   sim_engine_now(flow->fabric->engine)));
         }
     }
     if (--list->running == 0) {
@@ -298,6 +251,7 @@ static void flows_start(FabFabric *fabric, FlowList *list)
         sim_event_init(&flow->event, fabric->engine, flow->ops->event,
                        SIM_PRIORITY_NORMAL, flow->rank);
         flow->started = true;
+        flow->base = list->skipped;
         if (flow->waits_for == 0) {
             sim_event_schedule(&flow->event, MAX(flow->start, now));
         }
@@ -305,6 +259,7 @@ static void flows_start(FabFabric *fabric, FlowList *list)
     g_free(flows);
     list->started += count;
     list->running += count;
+    fab_flow_pace_changed(list);
 }
 
 /* Posted data that are still under way when all flows are done arrive within
@@ -325,9 +280,24 @@ static void settle(FabFabric *fabric, SimTime stop)
     fabric->accounts.settles = false;
 }
 
+/* Runs the engine until all flows are done, or until @stop, which comes the
+ * earlier by the time that flows leave out. */
+static void run_until(FabFabric *fabric, FlowList *list, SimTime stop)
+{
+    SimTime skipped;
+
+    list->stop = stop;
+    do {
+        skipped = list->skipped;
+        sim_engine_run_until(
+            fabric->engine,
+            MAX(stop - list->skipped, sim_engine_now(fabric->engine)));
+    } while (list->running > 0 && list->skipped != skipped);
+}
+
 bool fab_flows_run(FabFabric *fabric, SimTime stop, FabFlow **ret_stuck)
 {
-    FlowList *list = list_of(fabric);
+    FlowList *list = fab_flow_list(fabric);
     FabFlow *stuck = NULL;
 
     flows_start(fabric, list);
@@ -335,10 +305,10 @@ bool fab_flows_run(FabFabric *fabric, SimTime stop, FabFlow **ret_stuck)
         return true;
     }
     if (stop == SIM_TIME_NONE) {
+        list->stop = stop;
         sim_engine_run(fabric->engine);
     } else {
-        sim_engine_run_until(fabric->engine,
-                             MAX(stop, sim_engine_now(fabric->engine)));
+        run_until(fabric, list, stop);
     }
     if (list->running == 0) {
         settle(fabric, stop);
@@ -394,20 +364,28 @@ void fab_flow_result(const FabFlow *flow, FabFlowResult *ret_result)
                               meter->sent == meter->lost);
     ret_result->sent_bytes = meter->sent;
     ret_result->lost_bytes = meter->lost;
+    /* The work that it left out lies between its first and its last operation.
+     */
+    if (ret_result->operations > 0) {
+        ret_result->begin += flow->base;
+        ret_result->end += flow->base + flow->skipped.time;
+    }
     if (!flow->done && flow->started && now > flow->warmup) {
-        ret_result->end = now;
+        ret_result->end = now + fab_flows_skipped(flow->fabric);
         if (ret_result->operations == 0) {
-            ret_result->begin = MIN(MAX(flow->start, flow->warmup), now);
+            ret_result->begin =
+                MIN(MAX(flow->start, flow->warmup), ret_result->end);
         }
     }
     /* The last bytes may arrive when the last operation is over. */
-    ret_result->data_time = MAX(ret_result->end - ret_result->begin,
-                                meter->arrived_at - meter->begun_at);
+    ret_result->data_time =
+        MAX(ret_result->end - ret_result->begin,
+            meter->arrived_at - meter->begun_at + flow->skipped.time);
 }
 
 const GPtrArray *fab_flows(const FabFabric *fabric)
 {
-    const FlowList *list = list_find(fabric);
+    const FlowList *list = fab_flow_list_find(fabric);
 
     return list ? list->flows : NULL;
 }

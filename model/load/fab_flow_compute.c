@@ -31,7 +31,24 @@ static void compute_free(FabFlow *flow)
     g_free(flow);
 }
 
+/* Its units are time. */
+static uint64_t compute_left(const FabFlow *flow, uint64_t *ret_grain)
+{
+    *ret_grain = 1;
+    return sim_event_is_pending(&flow->event)
+               ? flow->event.time - sim_engine_now(flow->fabric->engine)
+               : 0;
+}
+
+static void compute_skip(FabFlow *flow, uint64_t units, SimTime time)
+{
+    sim_event_reschedule(&flow->event, flow->event.time - time);
+    fab_flow_left_out(flow, 0, 0);
+}
+
 static const FabFlowOps compute_ops = {
+    .left = compute_left,
+    .skip = compute_skip,
     .event = compute_event,
     .free = compute_free,
 };

@@ -35,6 +35,7 @@ typedef struct CopyFlow {
     FabStatus status;  /* of the present copy */
     bool measured;     /* the last copy was measured, and did not fail */
     bool is_recorded;  /* the completion record is sent or has arrived */
+    bool by_copies;    /* it leaves out whole copies, not bytes of them */
 } CopyFlow;
 
 static SimTime copy_now(const CopyFlow *self)
@@ -116,6 +117,11 @@ static void copy_over(CopyFlow *self)
         sim_histogram_add(self->flow.latency, now - self->begin);
     }
     self->finished++;
+    if (self->by_copies) {
+        fab_flow_mark(&self->flow, 1);
+    } else if (self->flow.pace) {
+        fab_pace_reset(self->flow.pace);
+    }
     if (--self->left > 0) {
         step_at(self, STEP_FETCH, now);
     } else {
@@ -141,6 +147,7 @@ static void command_done(FabDma *dma)
     if (dma->status != FAB_STATUS_SC) {
         move_done(dma);
     } else {
+        self->move.size_bytes = self->params.size_bytes;
         step_at(self, STEP_MOVE, copy_now(self) + self->params.setup);
     }
 }
@@ -214,7 +221,49 @@ static void copy_wait(const FabFlow *flow, FabFlowWait *ret_wait)
     }
 }
 
+/* The bytes of a copy have moved. */
+static void move_moved(FabDma *dma, uint32_t bytes)
+{
+    const CopyFlow *self = dma->owner;
+
+    if (!self->by_copies) {
+        fab_flow_mark((FabFlow *)&self->flow, bytes);
+    }
+}
+
+static uint64_t copy_left(const FabFlow *flow, uint64_t *ret_grain)
+{
+    const CopyFlow *self = (const CopyFlow *)flow;
+    uint32_t begun = self->left > 0 ? 1 : 0;
+
+    if (!self->by_copies) {
+        return fab_flow_dma_left(&self->move, ret_grain);
+    }
+    *ret_grain = 1;
+    return self->params.copies - self->finished - begun;
+}
+
+static void copy_skip(FabFlow *flow, uint64_t units, SimTime time)
+{
+    CopyFlow *self = (CopyFlow *)flow;
+
+    if (!self->by_copies) {
+        self->begin -= time;
+        self->rung_at -= time;
+        fab_flow_dma_skip(flow, &self->move, units);
+        return;
+    }
+    self->params.copies -= units;
+    if (self->params.queued) {
+        self->left -= units;
+    }
+    fab_flow_left_out(flow, units, units * self->params.size_bytes);
+}
+
 static const FabFlowOps copy_ops = {
+    .left = copy_left,
+    .skip = copy_skip,
+    .marks = true,
     .event = copy_event,
     .free = copy_free,
     .wait = copy_wait,
@@ -294,6 +343,7 @@ static void dmas_init(CopyFlow *self, const CopyPlaces *places)
         .size_bytes = self->params.size_bytes,
         .metered = true,
         .flow = number,
+        .moved = move_moved,
         .done = move_done,
         .owner = self,
     };
@@ -325,6 +375,7 @@ FabFlow *fab_copy_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     self->doorbell = places.doorbell;
     self->ring = places.ring + PAGE_BYTES;
     self->ring_slots = places.ring_slots;
+    self->by_copies = params->copies >= FAB_FLOW_MANY;
     fab_flow_init(&self->flow, fabric, &copy_ops, name, warmup, params->start);
     dmas_init(self, &places);
     self->doorbell_watch =

@@ -129,6 +129,7 @@ static void op_over(DmaFlow *self, DmaOp *op)
     }
     op->next = self->free;
     self->free = op;
+    fab_flow_mark(&self->flow, 1);
     if (++self->finished == self->params.count) {
         fab_flow_finish(&self->flow);
     } else {
@@ -235,7 +236,28 @@ static void dma_wait(const FabFlow *flow, FabFlowWait *ret_wait)
     ret_wait->ops = self->issued - self->finished;
 }
 
+static uint64_t dma_left(const FabFlow *flow, uint64_t *ret_grain)
+{
+    const DmaFlow *self = (const DmaFlow *)flow;
+
+    *ret_grain = 1;
+    /* One has to end the flow. */
+    return MAX(self->params.count - self->issued, 1) - 1;
+}
+
+static void dma_skip(FabFlow *flow, uint64_t units, SimTime time)
+{
+    DmaFlow *self = (DmaFlow *)flow;
+    uint64_t bytes = self->params.size_bytes * (self->params.then_read ? 2 : 1);
+
+    self->params.count -= units;
+    fab_flow_left_out(flow, units, units * bytes);
+}
+
 static const FabFlowOps dma_ops = {
+    .left = dma_left,
+    .skip = dma_skip,
+    .marks = true,
     .event = dma_event,
     .free = dma_free,
     .wait = dma_wait,

@@ -36,6 +36,7 @@ static void op_over(MmioFlow *self, FabStatus status)
         sim_histogram_add(self->flow.latency,
                           self->flow.result.end - self->begin);
     }
+    fab_flow_mark(&self->flow, 1);
     if (++self->finished == self->params.count) {
         fab_flow_finish(&self->flow);
     } else if (self->params.between > 0) {
@@ -149,7 +150,26 @@ static void mmio_free(FabFlow *flow)
     g_free(self);
 }
 
+static uint64_t mmio_left(const FabFlow *flow, uint64_t *ret_grain)
+{
+    const MmioFlow *self = (const MmioFlow *)flow;
+
+    *ret_grain = 1;
+    return self->params.count - self->finished - 1;
+}
+
+static void mmio_skip(FabFlow *flow, uint64_t units, SimTime time)
+{
+    MmioFlow *self = (MmioFlow *)flow;
+
+    self->params.count -= units;
+    fab_flow_left_out(flow, units, units * self->params.size_bytes);
+}
+
 static const FabFlowOps mmio_ops = {
+    .left = mmio_left,
+    .skip = mmio_skip,
+    .marks = true,
     .event = mmio_event,
     .free = mmio_free,
 };

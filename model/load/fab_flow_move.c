@@ -68,6 +68,7 @@ static void operation_over(MoveFlow *self)
     if (fab_flow_count(&self->flow, self->begin, 0, self->status)) {
         sim_histogram_add(self->flow.latency, flow_now(self) - self->begin);
     }
+    fab_flow_mark(&self->flow, 1);
     if (++self->finished == self->params.count) {
         fab_flow_finish(&self->flow);
     } else {
@@ -120,7 +121,26 @@ static void move_free(FabFlow *flow)
     g_free(self);
 }
 
+static uint64_t move_left(const FabFlow *flow, uint64_t *ret_grain)
+{
+    const MoveFlow *self = (const MoveFlow *)flow;
+
+    *ret_grain = 1;
+    return self->params.count - self->finished - 1;
+}
+
+static void move_skip(FabFlow *flow, uint64_t units, SimTime time)
+{
+    MoveFlow *self = (MoveFlow *)flow;
+
+    self->params.count -= units;
+    fab_flow_left_out(flow, units, units * self->params.size_bytes);
+}
+
 static const FabFlowOps move_ops = {
+    .left = move_left,
+    .skip = move_skip,
+    .marks = true,
     .event = move_event,
     .free = move_free,
 };

@@ -241,6 +241,7 @@ static void operation_over(NvmeFlow *self, Operation *op,
     op->next = self->free_ops;
     self->free_ops = op;
     self->finished++;
+    fab_flow_mark(&self->flow, 1);
 }
 
 static void command_free(NvmeFlow *self, Command *command)
@@ -639,7 +640,26 @@ static const FabNvmeArea *nvme_areas(const FabFlow *flow)
     return ((const NvmeFlow *)flow)->placed;
 }
 
+static uint64_t nvme_left(const FabFlow *flow, uint64_t *ret_grain)
+{
+    const NvmeFlow *self = (const NvmeFlow *)flow;
+
+    *ret_grain = 1;
+    return MAX(self->params.count - self->started, 1) - 1;
+}
+
+static void nvme_skip(FabFlow *flow, uint64_t units, SimTime time)
+{
+    NvmeFlow *self = (NvmeFlow *)flow;
+
+    self->params.count -= units;
+    fab_flow_left_out(flow, units, units * self->params.size_bytes);
+}
+
 static const FabFlowOps nvme_ops = {
+    .left = nvme_left,
+    .skip = nvme_skip,
+    .marks = true,
     .event = nvme_event,
     .free = nvme_free,
     .wait = fab_nvme_flow_wait,

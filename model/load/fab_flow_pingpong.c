@@ -92,6 +92,7 @@ static void player_see(Player *player)
                            FAB_STATUS_SC)) {
             sim_histogram_add(self->flow.latency, flow_now(self) - self->begin);
         }
+        fab_flow_mark(&self->flow, 1);
         if (++self->finished == self->params.count) {
             flow_end(self);
             return;
@@ -284,7 +285,26 @@ static void pingpong_wait(const FabFlow *flow, FabFlowWait *ret_wait)
     }
 }
 
+static uint64_t pingpong_left(const FabFlow *flow, uint64_t *ret_grain)
+{
+    const PingPongFlow *self = (const PingPongFlow *)flow;
+
+    *ret_grain = 1;
+    return self->params.count - self->finished - 1;
+}
+
+static void pingpong_skip(FabFlow *flow, uint64_t units, SimTime time)
+{
+    PingPongFlow *self = (PingPongFlow *)flow;
+
+    self->params.count -= units;
+    fab_flow_left_out(flow, units, units * 2 * WORD_BYTES);
+}
+
 static const FabFlowOps pingpong_ops = {
+    .left = pingpong_left,
+    .skip = pingpong_skip,
+    .marks = true,
     .event = pingpong_event,
     .free = pingpong_free,
     .wait = pingpong_wait,

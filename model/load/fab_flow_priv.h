@@ -5,6 +5,7 @@
 #include "fab_fabric_priv.h"
 #include "fab_meter.h"
 #include "fab_flow_observe.h"
+#include "fab_pace_priv.h"
 #include "sim_engine.h"
 #include "sim_random.h"
 
@@ -19,6 +20,14 @@ typedef struct FabFlowOps {
     /* The FAB_NVME_AREAS areas that the flow has placed. NULL: it places none.
      */
     const struct FabNvmeArea *(*areas)(const FabFlow *flow);
+    /* For flows that leave work out; NULL: it cannot. Returns the units, of
+     * those that fab_flow_mark() counts, that it has not begun, and may leave
+     * out; they are left out in multiples of *@ret_grain. */
+    uint64_t (*left)(const FabFlow *flow, uint64_t *ret_grain);
+    /* Leaves @units out, which would have taken @time. Calls
+     * fab_flow_left_out(). */
+    void (*skip)(FabFlow *flow, uint64_t units, SimTime time);
+    bool marks; /* it calls fab_flow_mark(); otherwise units are ps */
 } FabFlowOps;
 
 /* First member of every flow. */
@@ -39,6 +48,10 @@ struct FabFlow {
                                    fails if a TLP of it is lost */
     FabFlowResult result;
     SimHistogram *latency;
+    FabPace *pace;          /* NULL: it leaves nothing out */
+    FabPaceResult steady;   /* of its pace, while flows leave work out */
+    SimTime base;           /* time left out before it began */
+    FabFlowSkipped skipped; /* half_latency: times all operations so far */
 };
 
 /* Returns whether a flow with this name and start can be made. */
@@ -65,6 +78,27 @@ FabFlow *fab_flow_nth(FabFabric *fabric, uint32_t number);
 
 /* Ends the flow, whose last operation is over. */
 void fab_flow_finish(FabFlow *flow);
+
+/* @units of work have ended. */
+void fab_flow_marked(FabFlow *flow, uint64_t units);
+static inline void fab_flow_mark(FabFlow *flow, uint64_t units)
+{
+    if (G_UNLIKELY(flow->pace)) {
+        fab_flow_marked(flow, units);
+    }
+}
+
+/* A flow of so many operations leaves out whole ones, and not bytes of the one
+ * under way. */
+#define FAB_FLOW_MANY 128
+
+/* Called by ops->skip(): counts @operations and @bytes that were left out. */
+void fab_flow_left_out(FabFlow *flow, uint64_t operations, uint64_t bytes);
+
+/* ops->left() and ops->skip() for the work in an order of a DMA engine that is
+ * under way: bytes. @dma->moved must be fab_flow_dma_moved(). */
+uint64_t fab_flow_dma_left(const FabDma *dma, uint64_t *ret_grain);
+void fab_flow_dma_skip(FabFlow *flow, FabDma *dma, uint64_t bytes);
 
 static inline FabFlow *fab_flow_of_event(SimEvent *event)
 {

@@ -35,8 +35,9 @@ typedef struct ThreadsFlow {
     uint64_t *issued_by; /* by warp */
     ThreadsOp *ops;
     FabDma *dmas;
-    ThreadsOp *waiting; /* by due */
-    ThreadsOp *last;    /* of them */
+    ThreadsOp *waiting;              /* by due */
+    ThreadsOp *last;                 /* of them */
+    uint64_t asked_ops, asked_bytes; /* of a GPU: issued so far */
     bool is_begun;
     bool issuing; /* an order to the engine is being given */
 } ThreadsFlow;
@@ -141,6 +142,7 @@ static void op_over(ThreadsOp *op)
     if (fab_flow_count(&self->flow, op->begin, bytes, op->status)) {
         sim_histogram_add(self->flow.latency, now - op->begin);
     }
+    fab_flow_mark(&self->flow, 1);
     if (++self->finished == self->warps * self->params.count) {
         fab_flow_finish(&self->flow);
         return;
@@ -193,10 +195,12 @@ static void warp_issue(ThreadsOp *op, uint64_t offset)
     uint32_t count = coalesce(&self->params, offset, threads, runs);
 
     op->left = count;
+    self->asked_ops++;
     self->issuing = true;
     for (uint32_t i = 0; i < count; i++) {
         op->dmas[i].addr = self->base + runs[i].begin;
         op->dmas[i].size_bytes = runs[i].end - runs[i].begin;
+        self->asked_bytes += op->dmas[i].size_bytes;
         fab_endpoint_dma(self->params.device, &op->dmas[i]);
     }
     self->issuing = false;
@@ -273,7 +277,40 @@ static void threads_wait(const FabFlow *flow, FabFlowWait *ret_wait)
     ret_wait->host = self->params.host;
 }
 
+static uint64_t threads_left(const FabFlow *flow, uint64_t *ret_grain)
+{
+    const ThreadsFlow *self = (const ThreadsFlow *)flow;
+    uint64_t most = 0;
+
+    for (uint32_t i = 0; i < self->warps; i++) {
+        most = MAX(most, self->issued_by[i]);
+    }
+    *ret_grain = self->warps;
+    return self->params.count == UINT64_MAX
+               ? UINT64_MAX / 2 / self->warps * self->warps
+               : (MAX(self->params.count - most, 1) - 1) * self->warps;
+}
+
+/* Operations move as many bytes as those before, in the mean. */
+static void threads_skip(FabFlow *flow, uint64_t units, SimTime time)
+{
+    ThreadsFlow *self = (ThreadsFlow *)flow;
+    uint64_t bytes = units * self->params.access_bytes;
+
+    if (self->params.count != UINT64_MAX) {
+        self->params.count -= units / self->warps;
+    }
+    if (self->params.device) {
+        bytes = (double)self->asked_bytes / (double)MAX(self->asked_ops, 1) *
+                (double)units;
+    }
+    fab_flow_left_out(flow, units, bytes);
+}
+
 static const FabFlowOps threads_ops = {
+    .left = threads_left,
+    .skip = threads_skip,
+    .marks = true,
     .event = threads_event,
     .free = threads_free,
     .wait = threads_wait,

@@ -29,10 +29,12 @@ typedef struct TransferFlow {
     FabDma control, write, flag, probe, read;
 
     /* Chunks of the copy under way. */
+    uint64_t size_bytes; /* of it */
     uint64_t chunks;
     uint64_t written, flagged, known, fetched; /* numbers of such chunks */
     uint32_t probes_left;
     bool is_writing, is_reading;
+    bool by_copies; /* it leaves out whole copies, not parts of them */
 } TransferFlow;
 
 static SimTime flow_now(const TransferFlow *self)
@@ -44,7 +46,7 @@ static uint64_t chunk_bytes(const TransferFlow *self, uint64_t chunk)
 {
     uint64_t begin = chunk * self->params.chunk_bytes;
 
-    return MIN(self->params.chunk_bytes, self->params.size_bytes - begin);
+    return MIN(self->params.chunk_bytes, self->size_bytes - begin);
 }
 
 static FabBusAddr chunk_offset(const TransferFlow *self, uint64_t chunk)
@@ -56,6 +58,10 @@ static void copy_begin(TransferFlow *self)
 {
     self->begin = flow_now(self);
     self->status = FAB_STATUS_SC;
+    self->chunks = (self->params.size_bytes + self->params.chunk_bytes - 1) /
+                   self->params.chunk_bytes;
+    self->size_bytes = self->params.size_bytes;
+    self->write.size_bytes = self->size_bytes;
     self->written = 0;
     self->flagged = 0;
     self->known = 0;
@@ -69,6 +75,11 @@ static void copy_over(TransferFlow *self)
 {
     if (fab_flow_count(&self->flow, self->begin, 0, self->status)) {
         sim_histogram_add(self->flow.latency, flow_now(self) - self->begin);
+    }
+    if (self->by_copies) {
+        fab_flow_mark(&self->flow, 1);
+    } else if (self->flow.pace) {
+        fab_pace_reset(self->flow.pace);
     }
     if (++self->finished == self->params.copies) {
         fab_flow_finish(&self->flow);
@@ -143,6 +154,9 @@ static void read_done(FabDma *dma)
         copy_over(self);
         return;
     }
+    if (!self->by_copies) {
+        fab_flow_mark(&self->flow, 1);
+    }
     chunk_write(self);
     chunk_read(self);
 }
@@ -214,9 +228,6 @@ static void transfer_event(SimEvent *event)
     TransferFlow *self = (TransferFlow *)fab_flow_of_event(event);
 
     if (!self->chunks) { /* the flow starts */
-        self->chunks =
-            (self->params.size_bytes + self->params.chunk_bytes - 1) /
-            self->params.chunk_bytes;
         copy_begin(self);
         return;
     }
@@ -269,7 +280,55 @@ static void transfer_wait(const FabFlow *flow, FabFlowWait *ret_wait)
     }
 }
 
+/* Bytes that the first GPU writes to the second have left. */
+static void write_moved(FabDma *dma, uint32_t bytes)
+{
+    const TransferFlow *self = dma->owner;
+
+    if (!self->by_copies && !self->params.via) {
+        fab_flow_mark((FabFlow *)&self->flow, bytes);
+    }
+}
+
+/* Units are copies, bytes, or with memory in between, chunks. */
+static uint64_t transfer_left(const FabFlow *flow, uint64_t *ret_grain)
+{
+    const TransferFlow *self = (const TransferFlow *)flow;
+
+    *ret_grain = 1;
+    if (self->by_copies) {
+        return self->params.copies - self->finished - 1;
+    }
+    if (!self->params.via) {
+        return fab_flow_dma_left(&self->write, ret_grain);
+    }
+    return self->chunks > self->written + 2 ? self->chunks - self->written - 2
+                                            : 0;
+}
+
+static void transfer_skip(FabFlow *flow, uint64_t units, SimTime time)
+{
+    TransferFlow *self = (TransferFlow *)flow;
+
+    if (self->by_copies) {
+        self->params.copies -= units;
+        fab_flow_left_out(flow, units, units * self->params.size_bytes);
+        return;
+    }
+    self->begin -= time;
+    if (!self->params.via) {
+        fab_flow_dma_skip(flow, &self->write, units);
+        return;
+    }
+    self->chunks -= units;
+    self->size_bytes -= units * self->params.chunk_bytes;
+    fab_flow_left_out(flow, 0, units * self->params.chunk_bytes);
+}
+
 static const FabFlowOps transfer_ops = {
+    .left = transfer_left,
+    .skip = transfer_skip,
+    .marks = true,
     .event = transfer_event,
     .free = transfer_free,
     .wait = transfer_wait,
@@ -371,6 +430,8 @@ FabFlow *fab_transfer_flow_new(FabFabric *fabric, const char *name,
                            params->control_bytes, control_done);
     self->write =
         dma_of(self, FAB_TLP_MWR, places.write, params->size_bytes, write_done);
+    self->write.moved = write_moved;
+    self->by_copies = params->copies >= FAB_FLOW_MANY;
     self->flag = dma_of(self, FAB_TLP_MWR, places.write, WORD_BYTES, flag_done);
     self->probe =
         dma_of(self, FAB_TLP_MRD, places.read, WORD_BYTES, probe_done);

@@ -15,6 +15,7 @@ struct FabCache {
     FabCacheParams params;
     uint64_t sets;
     uint64_t *lines; /* [set * ways + way]: number of the line */
+    uint64_t held, missed;
 };
 
 bool fab_cache_check(const FabMemoryParams *memory, GError **error)
@@ -96,6 +97,7 @@ bool fab_cache_read(FabCache *cache, FabBusAddr addr, uint64_t size_bytes)
     for (uint64_t line = addr / LINE_BYTES; hit && line <= last; line++) {
         hit = find(cache, set_of(cache, line), line) < cache->params.ways;
     }
+    cache->missed += hit ? 0 : 1;
     return hit;
 }
 
@@ -111,6 +113,7 @@ void fab_cache_write(FabCache *cache, FabBusAddr addr, uint64_t size_bytes)
         if (way < cache->params.ways) { /* updated where it is */
             use(set, way < io_ways ? 0 : io_ways, way, line);
         } else if (io_ways > 0) {
+            cache->held += set[io_ways - 1] == NO_LINE ? 1 : 0;
             use(set, 0, io_ways - 1, line);
         }
     }
@@ -127,10 +130,21 @@ void fab_cache_touch(FabCache *cache, FabBusAddr addr, uint64_t size_bytes)
 
         if (way == ways) {
             way = find(cache, set, NO_LINE);
+            cache->held += way < ways ? 1 : 0;
         }
         if (way == ways) {
             way = ways - 1; /* the oldest outside the ways of devices */
         }
         use(set, way < io_ways || io_ways == ways ? 0 : io_ways, way, line);
     }
+}
+
+uint64_t fab_cache_held(const FabCache *cache)
+{
+    return cache->held;
+}
+
+uint64_t fab_cache_missed(const FabCache *cache)
+{
+    return cache->missed;
 }

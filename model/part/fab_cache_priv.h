@@ -26,4 +26,8 @@ void fab_cache_write(FabCache *cache, FabBusAddr addr, uint64_t size_bytes);
 /* The CPU reads or writes. */
 void fab_cache_touch(FabCache *cache, FabBusAddr addr, uint64_t size_bytes);
 
+/* The number of places that hold a line, and of reads that missed. */
+uint64_t fab_cache_held(const FabCache *cache);
+uint64_t fab_cache_missed(const FabCache *cache);
+
 #endif

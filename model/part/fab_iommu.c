@@ -646,3 +646,22 @@ void fab_iommu_foreach(const FabIommu *iommu, FabIommuFn fn, void *data)
         fn(data, iommu->hits[i & iommu->hits_mask].tlp, false);
     }
 }
+
+void fab_iommu_caching(const FabIommu *iommu, uint64_t page_bytes,
+                       FabCaching *sum)
+{
+    const FabIommuParams *params = &iommu->params;
+    const FabIommuCounters *counters = &iommu->counters;
+    SimTime look = params->l2_entries ? params->l2_hit : 0;
+    SimTime walk = params->walk + FAB_WALK_LEVELS * params->walk_read;
+
+    for (unsigned i = 0; i < iommu->l1_count; i++) {
+        sum->held += fab_iotlb_held(&iommu->l1[i]);
+    }
+    sum->held += fab_iotlb_held(&iommu->l2);
+    sum->missed +=
+        (counters->l2_hits + counters->walks) * look + counters->walks * walk;
+    if (page_bytes > sum->seen_bytes / 2) {
+        sum->unseen_ps += (double)(look + walk) / (double)page_bytes;
+    }
+}

@@ -2,6 +2,7 @@
 #ifndef FAB_IOMMU_PRIV_H
 #define FAB_IOMMU_PRIV_H
 
+#include "fab_component_priv.h"
 #include "fab_parts.h"
 #include "sim_engine.h"
 
@@ -114,5 +115,9 @@ void fab_iommu_foreach(const FabIommu *iommu, FabIommuFn fn, void *data);
  * Walks count from their begin. wait_ps is the sum over all misses of the time
  * until a walker began with the page. */
 const FabIommuCounters *fab_iommu_counters(const FabIommu *iommu);
+
+/* Adds its IOTLBs to @sum, whose pages have @page_bytes at most. */
+void fab_iommu_caching(const FabIommu *iommu, uint64_t page_bytes,
+                       FabCaching *sum);
 
 #endif

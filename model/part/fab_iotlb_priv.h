@@ -58,6 +58,17 @@ bool fab_iotlb_find(FabIotlb *iotlb, FabBusAddr addr);
 void fab_iotlb_fill(FabIotlb *iotlb, FabBusAddr addr, uint32_t size,
                     uint64_t delta);
 
+/* The number of entries in use. */
+static inline uint64_t fab_iotlb_held(const FabIotlb *iotlb)
+{
+    uint64_t held = 0;
+
+    for (uint32_t size = 0; size < FAB_PAGE_SIZES; size++) {
+        held += iotlb->cached[size];
+    }
+    return held;
+}
+
 /* Drops all pages that overlap [@iova, @end), which is not empty. */
 void fab_iotlb_drop(FabIotlb *iotlb, FabBusAddr iova, FabBusAddr end);
 

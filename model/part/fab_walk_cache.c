@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_walk_cache_priv.h"
 
-#define LEVELS 4 /* of tables */
-#define NONE   UINT64_MAX
+#define NONE UINT64_MAX
 
 /* Bits of an address within a table of @level. */
 static inline unsigned table_shift(unsigned level)
@@ -46,7 +45,7 @@ uint32_t fab_walk_caches_reads(FabWalkCaches *caches, FabBusAddr addr,
             return level - size + 1;
         }
     }
-    return LEVELS - size;
+    return FAB_WALK_LEVELS - size;
 }
 
 void fab_walk_caches_fill(FabWalkCaches *caches, FabBusAddr addr, uint32_t size)

@@ -15,6 +15,7 @@
 /* Levels by what a table of the level covers: 2 MiB, 1 GiB, 512 GiB. The table
  * of level n has the entries of pages of size n. */
 #define FAB_WALK_CACHES     3
+#define FAB_WALK_LEVELS     4 /* of tables */
 #define FAB_WALK_CACHE_MOST 4096u
 
 typedef struct FabWalkEntry {

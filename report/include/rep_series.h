@@ -32,6 +32,14 @@ RepBetter rep_better_of(const Table *table, const char *column);
  * own. */
 bool rep_is_spread(const Table *table, const char *column);
 
+/* The share within which the values of @table are known, as in its head; NULL:
+ * they are exact. Borrowed. */
+const char *rep_accuracy(const Table *table);
+
+/* Returns whether the values of @table are exact. Otherwise sets an error that
+ * begins with @name: flows have left work out. */
+bool rep_is_exact(const Table *table, const char *name, GError **error);
+
 /* Returns the numbers (of RepNumber) of the results in @files, which NULL ends,
  * row by row. Cells of the key, spreads and empty cells are left out. A unit
  * and a direction that the head does not give follow from the end of the

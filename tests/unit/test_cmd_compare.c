@@ -35,6 +35,8 @@ static void put_usual_files(void)
                            "a,2,1.50\n");
     program_put("bw.csv", "# better: y higher\ns,x_bytes,y\na,1,1.00\n"
                           "a,2,1.50\n");
+    program_put("about.csv", "# accuracy: 0.5%\ns,x_bytes,y\na,1,1.00\n"
+                             "a,2,2.00\n");
     program_put("dir/base.csv", "s,x_bytes,y\na,1,1.00\na,2,2.00\n");
 }
 
@@ -54,6 +56,10 @@ static const struct {
     {"compare base.csv text.csv --tolerance 100%", 1, "1 outside", ""},
     {"compare base.csv same.csv --key s,x_bytes --x s", 0, "same", ""},
     {"compare --worst 0 -- base.csv same.csv", 0, "same", ""},
+    {"compare base.csv about.csv", 2, "",
+     "the other table has values that are known within 0.5% only"},
+    {"compare about.csv base.csv", 2, "",
+     "the baseline has values that are known"},
     {"compare base.csv lat.csv --one-sided", 0, "same: 2 points", ""},
     {"compare base.csv bw.csv --one-sided", 1, "1 outside", ""},
     {"compare base.csv lat.csv", 1, "1 outside", ""},

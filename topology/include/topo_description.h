@@ -339,7 +339,8 @@ typedef struct TopoWorkload {
     int64_t warmup_ps;
     int64_t stop_ps;               /* 0: the run ends when all flows are done */
     int64_t completion_timeout_ps; /* 0: not given */
-    GPtrArray *flows;              /* of TopoFlow */
+    double accuracy;  /* share of the time of work; 0: all is simulated */
+    GPtrArray *flows; /* of TopoFlow */
 } TopoWorkload;
 
 typedef enum TopoSourceKind {

@@ -118,4 +118,17 @@ typedef void (*FabTraceFn)(void *data, const FabTraceRecord *record);
 void fab_fabric_set_trace(FabFabric *fabric, uint32_t categories, FabTraceFn fn,
                           void *data);
 
+/* The caches of all components: of translations, and of memory. */
+typedef struct FabCaching {
+    uint64_t seen_bytes; /* set by the caller: data with addresses of their own
+                            of which the time is known */
+    uint64_t held;       /* entries in use */
+    SimTime missed;      /* time of the misses so far, as if each stood alone */
+    double unseen_ps;    /* for a byte of such data: time of the misses of pages
+                            that are larger than half of `seen_bytes` */
+} FabCaching;
+
+/* Adds the caches of @fabric, which is realized, to @sum. */
+void fab_fabric_caching(const FabFabric *fabric, FabCaching *sum);
+
 #endif

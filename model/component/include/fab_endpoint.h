@@ -109,6 +109,10 @@ struct FabDma {
     FabDmaFn done; /* called when the last TLP of a write is on the wire, or all
                       data of a read are in */
     void *owner;
+    /* Nullable: called when @bytes of it are on their way, or for a read, in.
+     * While requests remain to be made, the caller may make size_bytes
+     * smaller. */
+    void (*moved)(FabDma *dma, uint32_t bytes);
     uint8_t kind;   /* for the caller alone */
     bool metered;   /* the meter of its flow counts its data */
     bool is_fetch;  /* a read of a command: it goes before the other reads that

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef FAB_FLOW_LIST_PRIV_H
+#define FAB_FLOW_LIST_PRIV_H
+
+#include "fab_flow_priv.h"
+
+/* The flows of a fabric. */
+typedef struct FlowList {
+    FabAttachment attachment;
+    GPtrArray *flows; /* owned; by number */
+    GHashTable *by_name;
+    uint32_t running;    /* number of flows that are started and not done */
+    uint32_t started;    /* number of flows that are started */
+    SimTime stop;        /* of the present run */
+    SimTime skipped;     /* time that flows have left out */
+    double accuracy;     /* 0: they leave nothing out */
+    SimEvent skip_event; /* a batch of a flow has ended; initialised if
+                            `accuracy` is not 0 */
+} FlowList;
+
+/* The list of @fabric: the first returns NULL if it is not made yet, the second
+ * makes it. */
+FlowList *fab_flow_list_find(const FabFabric *fabric);
+FlowList *fab_flow_list(FabFabric *fabric);
+
+/* A flow has begun or ended, so the paces of all others may change. */
+void fab_flow_pace_changed(FlowList *list);
+
+#endif
