@@ -104,6 +104,7 @@ struct fnic {
 	unsigned int rx_max, tx_max;	/* queues of the function */
 	bool is_virtual;
 	unsigned int vectors;
+	bool stuck;			/* a queue did not stop: no DMA until a reset */
 	struct work_struct event;
 	struct delayed_work restart;
 	struct notifier_block notices;

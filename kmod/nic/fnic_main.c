@@ -243,7 +243,10 @@ static int fnic_register(struct fnic *nic)
 		fnic_rss_default(nic);
 		fnic_set_up(nic);
 		netif_carrier_off(dev);
+		dlend_notice_register(&nic->notices);
 		err = register_netdev(dev);
+		if (err)
+			dlend_notice_unregister(&nic->notices);
 	}
 	if (err)
 		fnic_free_irqs(nic);
@@ -281,7 +284,6 @@ static int fnic_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	if (err)
 		goto unmap;
 	pci_set_drvdata(pdev, nic);
-	dlend_notice_register(&nic->notices);
 	dlend_report_errors(pdev, true);
 	/* A reset of the link to the device loses it. */
 	pci_save_state(pdev);

@@ -58,6 +58,7 @@ void fnic_set_up(struct fnic *nic)
 	writel(NIC_CONTROL_RESET, nic->regs + NIC_CONTROL);
 	/* Reads back: the device has no memory of before. */
 	readl(nic->regs + NIC_ID);
+	nic->stuck = false;
 	fnic_mac_write(nic, nic->dev->dev_addr);
 	fnic_frame_write(nic, nic->dev->mtu);
 	fnic_set_rx_mode(nic->dev);

@@ -21,11 +21,15 @@ bool fnic_queue_stop(struct fnic *nic, void __iomem *regs)
 	/* Behind a link with a fault nothing arrives, and the device reaches nothing. */
 	if (!fnic_is_there(nic))
 		return true;
+	/* One wait is enough for a device that does not answer. */
+	if (nic->stuck)
+		return false;
 	writel(0, regs + NIC_Q_CONTROL);
 	err = readl_poll_timeout(regs + NIC_Q_STATUS, status,
 				 !(status & NIC_Q_RUNNING) || status == ~0u, STOP_POLL_US,
 				 STOP_US);
 	if (err) {
+		nic->stuck = true;
 		pci_clear_master(nic->pdev);
 		pci_err(nic->pdev, "the queue at 0x%lx does not stop: RUNNING was 1 for 5 s; it may do no DMA any more\n",
 			(unsigned long)(regs - nic->regs));
@@ -154,7 +158,7 @@ netdev_tx_t fnic_xmit(struct sk_buff *skb, struct net_device *dev)
 	return NETDEV_TX_OK;
 
 drop:
-	fnic_count(&tx->stats, 0, 0, 1);
+	dev_core_stats_tx_dropped_inc(dev);
 	dev_kfree_skb_any(skb);
 	if (!netdev_xmit_more())
 		writel(tx->next & (tx->entries - 1), tx->regs + NIC_Q_TAIL);
