@@ -27,6 +27,7 @@ static void borrow(ExpFabric *fabric, const TopoLend *lend, TopoErrors *errors)
         .window_bytes = lend->window_bytes,
         .vm = lend->vm,
         .guest = lend->guest,
+        .no_p2p = lend->device->is_fabric_attached,
     };
     GError *error = NULL;
 

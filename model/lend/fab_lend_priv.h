@@ -116,6 +116,7 @@ struct FabLend {
     uint32_t number; /* number of the lend, part of the data of its MSIs */
     bool vm;         /* the borrower is a guest */
     bool iommu;      /* the borrower's IOMMU is on */
+    bool no_p2p;     /* as in FabLendParams */
     FabMapping *bar[FAB_BARS]; /* BAR windows; NULL: there is no such BAR */
     /* The MSI window: for the device, or for the lender's CPU if `vm`. */
     FabMapping *msi;
@@ -193,6 +194,9 @@ bool fab_lend_msi_open(FabLend *lend, GError **error);
 void fab_lend_msi_close(FabLend *lend);
 
 /* fab_lend_p2p.c */
+
+/* Sets @error: the device takes no part in P2P. */
+void fab_lend_refuse_p2p(const FabLend *lend, GError **error);
 
 /* Disables P2P from @lend to @target. Does nothing if it is not enabled. */
 void fab_lend_disable_p2p(FabLend *lend, const FabComponent *target);
