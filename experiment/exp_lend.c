@@ -28,6 +28,7 @@ static void borrow(ExpFabric *fabric, const TopoLend *lend, TopoErrors *errors)
         .vm = lend->vm,
         .mapped_msi = lend->mapped_msi,
         .guest = lend->guest,
+        .no_p2p = lend->device->is_fabric_attached,
     };
     GError *error = NULL;
 

@@ -495,6 +495,8 @@ static void load_device(TopoLoader *loader, TopoHost *host,
         g_ptr_array_set_size(device->links,
                              (int)topo_part_int(device->part, "cable.ports"));
     }
+    device->is_fabric_attached =
+        g_strcmp0(topo_values_text(values, "attached"), "fabric") == 0;
     device->chip = topo_load_text(loader, topo_values_text(values, "chip"));
     check_device_chip(loader, device, topo_values_get(values, "chip")->place);
     load_card(loader, device, values);

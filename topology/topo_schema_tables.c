@@ -89,6 +89,10 @@ static const TopoKey device_keys[] = {
         "of an NTB adapter: adapters of several hosts with the same `chip` are "
         "partitions of one switch chip, which joins their hosts without "
         "cables; a simulation only"),
+    WORD(
+        "attached", "host", "host|fabric", 0,
+        "fabric: a Fabric Attached Device of SmartIO, whose host stands for the "
+        "box that it is in; when it is lent, it takes no part in peer-to-peer"),
     MAY("fabrics", REFS, NULL,
         "names of the networks that its ports are connected to: one for each "
         "port, or one for all; inventories show them, and those in `networks` "

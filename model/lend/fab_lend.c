@@ -117,6 +117,10 @@ static FabRouteAnswer lending_route(FabAttachment *attachment,
     if ((root ? from : from->root) != fab_root_component(lend->borrower)) {
         return refuse(lend, error);
     }
+    if (!root && lend->no_p2p) {
+        fab_lend_refuse_p2p(lend, error);
+        return FAB_ROUTE_FAILED;
+    }
     bar = fab_component_find_bar(to, addr);
     if (!root || bar < 0 ||
         size_bytes > to->bars[bar].size_bytes - (addr - to->bars[bar].addr)) {
@@ -292,6 +296,7 @@ FabLend *fab_lend_borrow(const FabLendParams *params, GError **error)
     lend->number = free_number(lending);
     lend->vm = params->vm;
     lend->forwards = params->vm && !params->mapped_msi;
+    lend->no_p2p = params->no_p2p;
     lend->iommu = fab_root_params(params->borrower)->iommu.enabled;
     lend->maps = g_array_new(FALSE, FALSE, sizeof(LendMap));
     lend->targets = g_array_new(FALSE, FALSE, sizeof(LendTarget));

@@ -18,6 +18,14 @@ static LendTarget *target_find(const FabLend *lend,
     return NULL;
 }
 
+void fab_lend_refuse_p2p(const FabLend *lend, GError **error)
+{
+    g_set_error(error, FAB_ERROR, FAB_ERROR_LENT,
+                "%s is a Fabric Attached Device, and those take no part in "
+                "peer-to-peer",
+                lend_component(lend)->name);
+}
+
 /* The guest that has borrowed the device; NULL: none has. */
 static const Guest *guest_of(const FabLend *lend)
 {
@@ -33,6 +41,10 @@ static bool check_target(const FabLend *lend, FabComponent *component,
     const FabLend *other = device ? lend_find(lend->lending, component) : NULL;
     const char *borrower = fab_root_component(lend->borrower)->name;
 
+    if (lend->no_p2p || (other && other->no_p2p)) {
+        fab_lend_refuse_p2p(lend->no_p2p ? lend : other, error);
+        return false;
+    }
     if (other && (other->borrower != lend->borrower || other->vm != lend->vm ||
                   guest_of(other) != guest_of(lend))) {
         g_set_error(error, FAB_ERROR, FAB_ERROR_LENT,

@@ -117,6 +117,7 @@ struct FabLend {
     bool vm;         /* the borrower is a guest */
     bool forwards;   /* the lender's CPU passes interrupts on; only if `vm` */
     bool iommu;      /* the borrower's IOMMU is on */
+    bool no_p2p;     /* as in FabLendParams */
     FabMapping *bar[FAB_BARS]; /* BAR windows; NULL: there is no such BAR */
     /* The MSI window: for the device, or for the lender's CPU if it passes
      * interrupts on or `vm`. */
@@ -198,6 +199,9 @@ bool fab_lend_msi_show(FabLend *lend, GError **error);
 void fab_lend_msi_close(FabLend *lend);
 
 /* fab_lend_p2p.c */
+
+/* Sets @error: the device takes no part in P2P. */
+void fab_lend_refuse_p2p(const FabLend *lend, GError **error);
 
 /* Disables P2P from @lend to @target. Does nothing if it is not enabled. */
 void fab_lend_disable_p2p(FabLend *lend, const FabComponent *target);

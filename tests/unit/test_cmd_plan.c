@@ -427,6 +427,29 @@ START_TEST(orders_are_needed_and_checked)
 }
 END_TEST
 
+/* Neither as source nor as target, with an order or without, nor for a device
+ * of the borrower. */
+START_TEST(fabric_attached_devices_have_no_p2p)
+{
+    static const char *const changes[] = {
+        "--set hosts.a.devices.gpu0.attached=fabric",
+        "--set hosts.c.devices.gpu0.attached=fabric",
+        "--set hosts.c.devices.gpu0.attached=fabric --set lend.0.p2p=[c.gpu0]",
+        "--set hosts.c.devices.gpu0.attached=fabric "
+        "--set workload.flows.f.device=b.gpu0",
+    };
+    g_autofree char *parts = program_place("parts");
+
+    program_put("s.yaml", triangle);
+    ck_assert_int_eq(symlink(PARTS_DIR, parts), 0);
+    check_run(changes[_i], 1, "gpu0 is a Fabric Attached Device, and those");
+    /* The rest is as for other devices. */
+    check_run("--set hosts.a.devices.gpu0.attached=fabric "
+              "--set workload.flows.f.target=b.ram",
+              0, "\n9,15,5\n");
+}
+END_TEST
+
 /* Without its IOMMU, a node has entries reserved for no more than its
  * preallocated memory: 12 of 256 MiB otherwise. */
 START_TEST(reservation_without_an_iommu)
@@ -470,6 +493,7 @@ int main(void)
     tcase_add_test(tc, path_of_a_lent_device);
     tcase_add_loop_test(tc, plan_and_model_count_the_same, 0, 9);
     tcase_add_test(tc, orders_are_needed_and_checked);
+    tcase_add_loop_test(tc, fabric_attached_devices_have_no_p2p, 0, 4);
     tcase_add_test(tc, reservation_without_an_iommu);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -146,8 +146,8 @@ struct TopoHost {
     const TopoPart *cpu;
     bool iommu;
     int64_t preallocated_bytes; /* for segments; -1: not known */
-    GPtrArray *switches;  /* of TopoSwitch */
-    GPtrArray *devices;   /* of TopoDevice */
+    GPtrArray *switches;        /* of TopoSwitch */
+    GPtrArray *devices;         /* of TopoDevice */
     GPtrArray *functions; /* of TopoFunction, sorted by address; those of the
                              real host. Empty: not known */
     TopoVm *vm;           /* has the defaults if there is no `vm:` */
@@ -169,6 +169,7 @@ struct TopoSwitch {
 };
 
 struct TopoDevice {
+    bool is_fabric_attached;
     TopoPlace place;
     char *name;
     char *path; /* "host.name" */

@@ -44,6 +44,8 @@ typedef struct FabLendParams {
     bool vm;               /* the borrower is a guest (VM) of the host */
     bool mapped_msi; /* the device of a guest writes its MSI to the borrower */
     const char *guest;     /* its name, copied; NULL: a guest without a name */
+    bool no_p2p; /* a Fabric Attached Device, which SmartIO lets take no part in
+                    P2P */
 } FabLendParams;
 
 /*
