@@ -10,7 +10,7 @@
  * differ, and if each of them moves so many bytes. */
 #define BATCHES_LEAST 16
 #define BATCHES_EQUAL 8
-#define BATCHES_LARGE 4
+#define BATCHES_LARGE 2
 #define LARGE_BYTES   (256u << 10)
 
 /* The steady part stands for at most so many times its work; for more if that

@@ -100,6 +100,9 @@ static const struct {
     {"path teaching/two-hosts.yaml", 0, "iommu-off, direction=write", ""},
     {"fit teaching/two-hosts.yaml -p parts.generic-host.memory.reads=1..2", 2,
      "", "there are no published values to fit to"},
+    {"fit teaching/two-hosts.yaml --set workload.accuracy=1% "
+     "-p parts.generic-host.memory.reads=1..2",
+     2, "", "a fit needs exact values; remove workload.accuracy"},
     {"", 2, "", "a verb is missing"},
     {"comapre", 2, "", "did you mean compare?"},
     {"cluster statsu", 2, "", "\"statsu\"; did you mean status?"},
