@@ -134,6 +134,10 @@ const NttExpected ntt_expected[] = {
      "has 0x1$", 0, 0, false,
      "ntb_epf_peer_db_set() rings the lowest of the bits that it is given, and "
      "no other"},
+    {NTT_DEFECT, "perf-one-window", "intel-gen1", "perf", "they *", NULL,
+     "have not told each other", 0, 0, false,
+     "on the second host ntb_perf takes the window with that host's index, and "
+     "does not load where there is one window"},
     {NTT_DEFECT, "perf-lost-message", "*", "perf",
      "they tell each other their windows", NULL, "have not told each other", 0,
      0, true,

@@ -254,6 +254,30 @@ START_TEST(rows_belong_to_something)
 }
 END_TEST
 
+/* A step without words is left out: its client must know it by that name. */
+START_TEST(steps_that_are_left_out_are_known)
+{
+    unsigned count = 0;
+
+    for (const NttExpected *row = ntt_expected; row->name; row++) {
+        g_autofree char *path = g_build_filename(TOPO_SOURCE_ROOT, "ntbtest",
+                                                 "clients", row->client, NULL);
+        g_autofree char *text = NULL, *plain = NULL, *quoted = NULL;
+
+        if (row->words) {
+            continue;
+        }
+        count++;
+        plain = g_strdup_printf(" %s) ", row->step);
+        quoted = g_strdup_printf(" '%s') ", row->step);
+        ck_assert(g_file_get_contents(path, &text, NULL, NULL));
+        ck_assert_msg(strstr(text, plain) || strstr(text, quoted), "%s: %s",
+                      row->client, row->step);
+    }
+    ck_assert_uint_gt(count, 0);
+}
+END_TEST
+
 /* Each chip has a description that loads with its changes, hosts on one chip,
  * and a program for each client. */
 START_TEST(rows_have_files)
@@ -441,6 +465,7 @@ int main(void)
     tcase_add_test(tcase, junit_is_xml);
     tcase_add_test(tcase, series_can_be_compared);
     tcase_add_test(tcase, rows_belong_to_something);
+    tcase_add_test(tcase, steps_that_are_left_out_are_known);
     tcase_add_test(tcase, rows_have_files);
     tcase_add_test(tcase, kernels_of_trees);
     tcase_add_test(tcase, kernels_of_packages);
