@@ -176,6 +176,8 @@ static void add_cpu_changes(Gen *gen, unsigned host)
         "iommu.walk_read: 1us, iommu.cache_2m: 1, iommu.cache_1g: 1",
         "iommu.page: 1GiB, iommu.mixed: on",
         "iommu.loan_domains: on",
+        "mps_policy: safe",
+        "mps_policy: peer2peer, id_ordering: on",
         "iommu.page: 2MiB, iommu.mixed: on, iommu.walk_read: 50ns",
         "iommu.ats: on",
         "iommu.ats: on, iommu.loan_domains: on, iommu.hit: 10ns",
