@@ -115,6 +115,17 @@ static bool find_value(const Table *table, const Line *line, unsigned which,
                  error);
 }
 
+static bool read_bound(const Line *line, unsigned which, double *ret_value,
+                       GError **error)
+{
+    const char *text = line->cells[which];
+    char *end;
+
+    *ret_value = g_ascii_strtod(text, &end);
+    return (end != text && *end == '\0') ||
+           wrong(line, names[which], text, "write a number", error);
+}
+
 static char *number_text(double value, const char *unit)
 {
     char text[G_ASCII_DTOSTR_BUF_SIZE];
@@ -136,9 +147,7 @@ static RepStatement *judge(const RepReport *report, Line *line, GError **error)
 {
     const RepScenario *scenario = find_scenario(report, line, error);
     bool is_percent = strcmp(line->cells[OF], "percent") == 0;
-    double least = g_ascii_strtod(line->cells[LEAST], NULL);
-    double most = g_ascii_strtod(line->cells[MOST], NULL);
-    double first, second, value;
+    double least, most, first, second, value;
     RepStatement *statement;
     unsigned column;
 
@@ -156,7 +165,9 @@ static RepStatement *judge(const RepReport *report, Line *line, GError **error)
               "write one of its columns", error);
         return NULL;
     }
-    if (!find_value(scenario->table, line, FIRST, column, &first, error) ||
+    if (!read_bound(line, LEAST, &least, error) ||
+        !read_bound(line, MOST, &most, error) ||
+        !find_value(scenario->table, line, FIRST, column, &first, error) ||
         !find_value(scenario->table, line, SECOND, column, &second, error)) {
         return NULL;
     }

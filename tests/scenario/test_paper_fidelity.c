@@ -337,6 +337,37 @@ START_TEST(sentences_agree_or_say_why_not)
 }
 END_TEST
 
+#define ROWS "NatRem/latency_us_median,Local/latency_us_median"
+
+START_TEST(bad_statements_are_refused_by_line)
+{
+    static const struct {
+        const char *line, *message;
+    } table[] = {
+        {"fig99,x,value," ROWS ",percent,1,2,", "no result of 'fig99'"},
+        {"fig19,x,metric," ROWS ",percent,1,2,",
+         "no column of numbers 'metric'"},
+        {"fig19,x,value,NatRem,Local,percent,1,2,", "no row 'NatRem'"},
+        {"fig19,x,value," ROWS ",ratio,1,2,",
+         "of: 'ratio'; write difference or percent"},
+        {"fig19,x,value," ROWS ",percent,1,two,", "most 'two'; write a number"},
+    };
+    g_autofree char *text = g_strdup_printf(
+        "scenario,statement,column,first,second,of,least,most,why\n%s\n",
+        table[_i].line);
+    g_autofree char *path = NULL;
+    g_autoptr(GError) error = NULL;
+
+    ck_assert_int_ge(g_file_open_tmp(NULL, &path, NULL), 0);
+    ck_assert(g_file_set_contents(path, text, -1, NULL));
+    ck_assert_ptr_null(rep_statements_read(report, path, &error));
+    remove(path);
+    ck_assert_msg(strstr(error->message, ":2: ") &&
+                      strstr(error->message, table[_i].message),
+                  "%s", error->message);
+}
+END_TEST
+
 START_TEST(documentation_is_up_to_date)
 {
     g_autofree char *now = rep_report_to_markdown(report, STATEMENTS, NULL);
@@ -400,6 +431,7 @@ int main(void)
     tcase_add_loop_test(tcase, fig14_percentiles, 0, 4);
     tcase_add_loop_test(tcase, calibrated_points_are_those_declared, 0, 3);
     tcase_add_test(tcase, sentences_agree_or_say_why_not);
+    tcase_add_loop_test(tcase, bad_statements_are_refused_by_line, 0, 5);
     tcase_add_test(tcase, documentation_is_up_to_date);
     suite_add_tcase(suite, tcase);
     status = run_suite(suite);
