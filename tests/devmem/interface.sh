@@ -55,7 +55,7 @@ sentence() { # TEXT
     grep -q "^ok - .*$1" "$dir/said"
 }
 
-unbound() {
+has_pages_again() {
     local before after
     before=$(counter c rx15_page_frags)
     on c 'setsid devmemtcp read 10.0.0.1 5201 1000000 </dev/null >/tmp/read 2>&1 & sleep 0.2' &&
@@ -96,6 +96,6 @@ for text in 'memory is bound' 'without MSG_SOCK_DEVMEM: EFAULT' 'more than 128 t
     'a queue has one binding'; do
     check "$text" sentence "$text"
 done
-check 'the binding has ended with its socket: the queue has pages again' unbound
+check 'the binding has ended with its socket: the queue has pages again' has_pages_again
 check 'a packet that is not split: part of its payload is in the linear part' not_split
 check 'without header split no memory is bound' refuses_no_split
