@@ -3,7 +3,7 @@
 #include "qemu/bswap.h"
 #include "farside_nic_priv.h"
 
-/* Where a packet goes. Sizes are in bytes. */
+/* A packet and its buffers. Sizes are in bytes. */
 typedef struct {
     const uint8_t *bytes;
     unsigned size;

@@ -16,7 +16,7 @@ static bool is_ready(const FarsideNicRing *q)
     return farside_nic_ring_is_on(q) && q->head != q->tail && !q->is_short;
 }
 
-/* What is wrong with the part that was added last, or NIC_ERROR_NONE */
+/* The mistake in the part that was added last, or NIC_ERROR_NONE */
 static uint32_t check_part(const FarsideNicFunction *f, const Frame *frame)
 {
     const struct nic_tx_desc *part = &frame->part[frame->parts - 1];

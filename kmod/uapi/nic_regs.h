@@ -150,7 +150,7 @@ struct nic_rx_desc {
 	__le64 zero;
 };
 
-/* What the device has put into a pair of receive buffers */
+/* A completion: the device has used a pair of receive buffers */
 struct nic_rx_done {
 	__le32 id;
 	__le32 hash;
