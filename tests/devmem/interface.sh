@@ -64,9 +64,10 @@ has_pages_again() {
         grep -q 'bytes 1000000 .* wrong 0' "$dir/read" && [ "$after" -gt "$before" ]
 }
 
-# Packets that the NIC does not split: the first 256 bytes of each are in the linear part.
+# Packets that the NIC does not split: the first 256 bytes of each are in the linear part. Rules
+# are for IPv4, so RSS leads all packets to the queue.
 not_split() {
-    on c 'ip -6 addr add fd00::1/64 dev eth0' && on d 'ip -6 addr add fd00::2/64 dev eth0' &&
+    on c 'ethtool -X eth0 weight 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1; ip -6 addr add fd00::1/64 dev eth0' && on d 'ip -6 addr add fd00::2/64 dev eth0' &&
         until_ok 10 on d 'ping -6 -c 1 -W 1 fd00::1' || return 1
     on c 'ulimit -l unlimited; setsid devmemtcp linear eth0 15 fd00::1 5202 400000 \
         </dev/null >/tmp/linear 2>&1 & sleep 0.1' &&
