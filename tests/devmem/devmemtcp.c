@@ -2,18 +2,27 @@
 /*
  * The two ends of the tests of devmem TCP.
  *
- *   devmemtcp send ADDRESS PORT BYTES [split|whole]
- *       connects, sends a pattern (1 to 6, 0, and again) and waits until the other end
- *       closes. "whole": each packet has a header of destination options (IPv6), and the NIC
- *       splits no such packet.
- *   devmemtcp check INTERFACE QUEUE ADDRESS PORT
- *       binds memory to the queue, accepts one connection, and prints for each sentence of the
- *       kernel's Documentation/networking/devmem.rst about sockets "ok" or "not ok"
- *   devmemtcp linear INTERFACE QUEUE ADDRESS PORT BYTES
- *       the same, and prints how many bytes came in the linear part, in the memory, and not
- *       as sent
- *   devmemtcp read ADDRESS PORT BYTES
- *       accepts one connection, reads by read(), and prints bytes, seconds, and wrong bytes
+ * devmemtcp send ADDRESS PORT BYTES [split|whole]
+ *
+ * connects, sends a pattern (1 to 6, 0, and again) and waits until the other
+ * end closes. "whole": each packet has a header of destination options (IPv6),
+ * and the NIC splits no such packet.
+ *
+ * devmemtcp check INTERFACE QUEUE ADDRESS PORT
+ *
+ * binds memory to the queue, accepts one connection, and prints for each
+ * sentence of the kernel's Documentation/networking/devmem.rst about sockets
+ * "ok" or "not ok".
+ *
+ * devmemtcp linear INTERFACE QUEUE ADDRESS PORT BYTES
+ *
+ * the same, and prints how many bytes came in the linear part, in the memory,
+ * and not as sent.
+ *
+ * devmemtcp read ADDRESS PORT BYTES
+ *
+ * accepts one connection, reads by read(), and prints bytes, seconds, and
+ * wrong bytes.
  */
 #define _GNU_SOURCE
 #define __EXPORTED_HEADERS__
@@ -43,12 +52,12 @@
 #define MSG_SOCK_DEVMEM 0x2000000
 #endif
 
-#define PAGE 4096
-#define PAGES 4000
-#define PERIOD 7
-#define TOKENS 16384
+#define PAGE       4096
+#define PAGES      4000
+#define PERIOD     7
+#define TOKENS     16384
 #define TOKENS_MAX 128 /* of one call, as the document says */
-#define FRAGS_MAX 1024
+#define FRAGS_MAX  1024
 
 static struct ynl_sock *ynl;
 static unsigned char *memory;
@@ -220,7 +229,8 @@ static unsigned long receive_until_quiet(int fd, int seconds)
     return received - before;
 }
 
-/* All fragments in one token: the kernel gives the lowest numbers that are free. */
+/* All fragments in one token: the kernel gives the lowest numbers that are
+ * free. */
 static void check_fragments(int fd)
 {
     struct dmabuf_token all = {.token_start = tokens[0].token_start};
@@ -271,7 +281,8 @@ static int check(char **argv)
     before = received;
     while (received < before + (1 << 20) && receive(fd, 0) > 0)
         give_back_all(fd);
-    /* TCP has doubled its time-out of retransmission while nothing was received. */
+    /* TCP has doubled its time-out of retransmission while nothing was
+     * received. */
     if (received < before + (1 << 20))
         receive_until_quiet(fd, 20);
     say("when it is given back, reception goes on",
@@ -324,7 +335,8 @@ static int read_all(char **argv)
     return 0;
 }
 
-/* A header of destination options with nothing but padding (RFC 8200 s4.2, s4.6) */
+/* A header of destination options with nothing but padding (RFC 8200 s4.2,
+ * s4.6) */
 static void add_options(int fd)
 {
     static const unsigned char options[8] = {0, 0, 1, 4, 0, 0, 0, 0};
@@ -344,8 +356,8 @@ static int send_all(char **argv, bool whole)
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
         error(1, errno, "%s port %s", argv[0], argv[1]);
     while (sent < bytes) {
-        size_t size = bytes - sent < sizeof(iobuf) ? bytes - sent :
-                                                     sizeof(iobuf);
+        size_t size =
+            bytes - sent < sizeof(iobuf) ? bytes - sent : sizeof(iobuf);
         ssize_t n;
 
         for (i = 0; i < (int)size; i++)

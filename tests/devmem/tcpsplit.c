@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tcpsplit INTERFACE on|off: what "ethtool -G INTERFACE tcp-data-split on" does, for systems
- * whose ethtool cannot. It sends ETHTOOL_MSG_RINGS_SET
+ * tcpsplit INTERFACE on|off: what "ethtool -G INTERFACE tcp-data-split on"
+ * does, for systems whose ethtool cannot. It sends ETHTOOL_MSG_RINGS_SET
  * (Documentation/networking/ethtool-netlink.rst).
  */
 #include <errno.h>
@@ -100,8 +100,8 @@ int main(int argc, char **argv)
     outer = add(&m, ETHTOOL_A_RINGS_HEADER | NLA_F_NESTED, "", 0);
     add(&m, ETHTOOL_A_HEADER_DEV_NAME, argv[1], strlen(argv[1]) + 1);
     outer->nla_len = m.bytes + m.header.nlmsg_len - (char *)outer;
-    on = strcmp(argv[2], "on") == 0 ? ETHTOOL_TCP_DATA_SPLIT_ENABLED :
-                                      ETHTOOL_TCP_DATA_SPLIT_DISABLED;
+    on = strcmp(argv[2], "on") == 0 ? ETHTOOL_TCP_DATA_SPLIT_ENABLED
+                                    : ETHTOOL_TCP_DATA_SPLIT_DISABLED;
     add(&m, ETHTOOL_A_RINGS_TCP_DATA_SPLIT, &on, 1);
     error = ask(fd, &m, 0);
     if (error < 0)

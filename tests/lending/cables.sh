@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # What crosses the cables of a cluster; for tests in bash. $cables names them, $farside is
-# the program, $name the cluster, $dir a folder.
+# the program, $scenario the description, $name the cluster, $dir a folder.
 
 # Prints the pairs of hosts between which the traces have BYTES or more. What else crosses,
 # such as commands and interrupts, is less than a tenth of it; if not, or if there is
@@ -39,4 +39,14 @@ trace() { # on|off
             "$farside" cluster trace -c "$name" $cable off || return 1
         fi
     done
+}
+
+# Prints the pairs of hosts, such as a>b, between which `farside path` writes.
+path_of() { # DEVICE OTHER
+    "$farside" path "$scenario" "$1" "$2" >"$dir/path" || return 1
+    awk '$3 == "ntb" {
+            split($2, name, ".")
+            if (before) print before ">" name[1]
+            before = before ? "" : name[1]
+        }' "$dir/path"
 }
