@@ -208,7 +208,7 @@ test-chips: cluster
 # Virtual machines inside the machines of a cluster.
 test-vm: cluster
 	tests/run $(BUILD) 'lending inner' 'lending inner-p2p' 'lending machines' \
-	    'lending mediated' 'lending interrupts'
+	    'lending mediated' 'lending interrupts' 'lending live'
 
 test-kvm: cluster
 	tests/kvm/run $(BUILD)
