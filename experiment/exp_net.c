@@ -24,6 +24,7 @@ static FabNicParams nic_params(const TopoPart *part)
         .moderation_packets = topo_part_int(part, "nic.moderation_packets"),
         .segment_bytes = topo_part_bytes(part, "nic.segment"),
         .header_split = topo_part_bool(part, "nic.header_split"),
+        .flush = topo_part_bool(part, "nic.flush"),
     };
 }
 

@@ -519,6 +519,9 @@ static const TopoKey endpoint_keys[] = {
         "most payload of a transmit descriptor, which it cuts into packets"),
     SWITCH("nic.header_split",
            "on: it can write headers and payload to different places"),
+    SWITCH("nic.flush",
+           "on: it reads the last byte of each payload back before it writes "
+           "the completion entry"),
 };
 
 const TopoSection topo_section_root_port = {

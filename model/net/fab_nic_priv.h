@@ -24,6 +24,13 @@ typedef struct RxWork {
     FabNicReceived received;
     unsigned orders; /* that are not done */
     FabDma header, payload[FAB_NIC_FRAGMENTS], entry[FAB_NIC_FRAGMENTS];
+    /* With FabNicParams.flush: */
+    struct RxWork *next; /* in the order of the completion entries */
+    unsigned payloads;   /* that are written */
+    unsigned writes;     /* ... and are not on their way yet */
+    unsigned reads;      /* that are not answered */
+    bool is_flushed;
+    FabDma flush[FAB_NIC_FRAGMENTS];
 } RxWork;
 
 /* A packet on its way from memory to the wire. */
@@ -74,8 +81,9 @@ struct FabNicRxQueue {
     /* Counts of descriptors, modulo 2^32: filled by the driver, posted by the
      * doorbell, fetched or being fetched, there, taken by a packet. */
     uint32_t filled, posted, ordered, there, taken;
-    uint32_t entries;       /* completion entries written */
-    FabPacket *head, *tail; /* packets that wait for descriptors */
+    uint32_t entries;                /* completion entries written */
+    FabPacket *head, *tail;          /* packets that wait for descriptors */
+    RxWork *flush_head, *flush_tail; /* packets that wait for their flush */
     NicFetch fetches[NIC_FETCHES];
     NicFetch *free_fetch;
     FabDma msi;

@@ -127,6 +127,82 @@ static void order_done(FabDma *dma)
     }
 }
 
+/* ---- Flush ----------------------------------------------------------- */
+
+/* Orders the entries of the packets whose payload has arrived. Those behind a
+ * packet that waits wait, too: entries are in the order of the ring. */
+static void flush_advance(FabNicRxQueue *queue)
+{
+    while (queue->flush_head && queue->flush_head->is_flushed) {
+        RxWork *work = queue->flush_head;
+        unsigned count = work->received.count;
+
+        queue->flush_head = work->next;
+        /* The last entry may end the work before the call returns. */
+        for (unsigned i = 0; i < count; i++) {
+            fab_endpoint_dma(queue->nic->device, &work->entry[i]);
+        }
+    }
+}
+
+static void flush_end(RxWork *work)
+{
+    work->is_flushed = true;
+    flush_advance(work->queue);
+}
+
+static void flush_done(FabDma *dma)
+{
+    RxWork *work = dma->owner;
+
+    if (--work->reads == 0) {
+        flush_end(work);
+    }
+}
+
+/* Reads the last byte of each payload: a read does not pass the writes that are
+ * before it (PCIe 5.0 s2.4.1). */
+static void flush_issue(RxWork *work)
+{
+    unsigned count = work->payloads;
+
+    work->reads = count;
+    work->queue->nic->counters.flushes += count;
+    for (unsigned i = 0; i < count; i++) {
+        const FabDma *payload = &work->payload[i];
+
+        work->flush[i].addr = payload->addr + payload->size_bytes - 1;
+        work->flush[i].flow = payload->flow;
+        fab_endpoint_dma(work->queue->nic->device, &work->flush[i]);
+    }
+}
+
+static void payload_done(FabDma *dma)
+{
+    RxWork *work = dma->owner;
+
+    order_done(dma); /* not the last one: the entries are to come */
+    if (--work->writes == 0) {
+        flush_issue(work);
+    }
+}
+
+static void flush_begin(RxWork *work, unsigned payloads)
+{
+    FabNicRxQueue *queue = work->queue;
+
+    work->payloads = payloads;
+    work->writes = payloads;
+    work->is_flushed = false;
+    work->next = NULL;
+    if (queue->flush_head) {
+        queue->flush_tail->next = work;
+    } else {
+        queue->flush_head = work;
+    }
+    queue->flush_tail = work;
+}
+
 static RxWork *work_new(FabNic *nic)
 {
     RxWork *work = nic->free_rx;
@@ -142,6 +218,13 @@ static RxWork *work_new(FabNic *nic)
         work->payload[i] = work->header;
         work->entry[i] = work->header;
         work->entry[i].size_bytes = nic->params.completion_bytes;
+        if (nic->params.flush) {
+            work->payload[i].done = payload_done;
+            work->flush[i] = (FabDma){.type = FAB_TLP_MRD,
+                                      .size_bytes = 1,
+                                      .done = flush_done,
+                                      .owner = work};
+        }
     }
     g_ptr_array_add(nic->rx_works, work);
     return work;
@@ -220,15 +303,22 @@ static void entries_order(RxWork *work)
 static void work_issue(RxWork *work, unsigned payloads)
 {
     FabEndpoint *device = work->queue->nic->device;
+    bool flushes = work->queue->nic->params.flush;
     unsigned count = work->received.count;
 
+    if (flushes) {
+        flush_begin(work, payloads);
+    }
     /* An order may be done before fab_endpoint_dma() returns, and the last one
      * ends the work. */
     fab_endpoint_dma(device, &work->header);
     for (unsigned i = 0; i < payloads; i++) {
         fab_endpoint_dma(device, &work->payload[i]);
     }
-    for (unsigned i = 0; i < count; i++) {
+    if (flushes && payloads == 0) {
+        flush_end(work);
+    }
+    for (unsigned i = 0; !flushes && i < count; i++) {
         fab_endpoint_dma(device, &work->entry[i]);
     }
 }

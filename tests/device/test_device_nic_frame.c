@@ -298,7 +298,7 @@ START_TEST(any_bytes_are_survived)
             f.bytes[g_rand_int_range(random, 12, 80)] =
                 (uint8_t)g_rand_int(random);
         }
-        size = (unsigned)g_rand_int_range(random, 0, (int)f.size + 1);
+        size = (unsigned)g_rand_int_range(random, 1, (int)f.size + 1);
         bytes = g_malloc(size);
         memcpy(bytes, f.bytes, size);
         h = farside_nic_parse(bytes, size);

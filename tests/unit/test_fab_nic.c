@@ -456,6 +456,46 @@ END_TEST
 
 /* Every packet that is sent is received, lost, or dropped by a counter's
  * account; and none twice (received() checks the order). */
+/* One packet after the other, of 5000 B in two buffers of 4 KiB. Each buffer
+ * costs a request for one byte and a completion of one DW; a packet is there a
+ * round trip later. Returns the time from the first doorbell to the end. */
+static SimTime flush_costs(bool flush, uint64_t *ret_from, uint64_t *ret_to)
+{
+    const unsigned count = 50;
+    FabNicParams params = nic_params(), receiver = params;
+
+    receiver.flush = flush;
+    pair_new(&cable, &params, &receiver, true, false);
+    for (unsigned i = 0; i < 2 * count; i++) {
+        post(&at[1]);
+    }
+    fab_nic_rx_bell(at[1].rx);
+    sim_engine_run(engine);
+    send(count, 66, 5000, 5000, 1);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(at[1].received, count);
+    ck_assert_uint_eq(at[1].fragments, 2 * count);
+    ck_assert_uint_eq(fab_nic_counters(at[1].nic)->flushes,
+                      flush ? 2 * count : 0);
+    link_bytes(&at[1], ret_from, ret_to);
+    return sim_engine_now(engine);
+}
+
+START_TEST(flush_costs_a_read_for_each_buffer)
+{
+    uint64_t from[2], to[2];
+    SimTime end[2];
+
+    for (unsigned i = 0; i < 2; i++) {
+        end[i] = flush_costs(i == 1, &from[i], &to[i]);
+        pair_done();
+    }
+    ck_assert_uint_eq(from[1] - from[0], 100 * MRD);
+    ck_assert_uint_eq(to[1] - to[0], 100 * CPLD(4));
+    ck_assert(end[1] > end[0]);
+}
+END_TEST
+
 START_TEST(packets_are_conserved)
 {
     enum {
@@ -664,6 +704,7 @@ int main(void)
     tcase_add_test(tcase, descriptors_limit_packets_a_second);
     tcase_add_loop_test(tcase, frames_limit_packets_a_second, 0, 4);
     tcase_add_test(tcase, segments_and_fragments);
+    tcase_add_test(tcase, flush_costs_a_read_for_each_buffer);
     tcase_add_loop_test(tcase, packets_are_conserved, 0, 3);
     tcase_add_loop_test(tcase, packets_without_descriptors_are_dropped, 0, 2);
     tcase_add_test(tcase, only_the_driver_rings);

@@ -48,6 +48,7 @@ typedef struct FabNicParams {
     uint32_t moderation_packets; /* ... or until there are so many */
     uint32_t segment_bytes;      /* largest payload of a transmit descriptor */
     bool header_split;
+    bool flush; /* reads back the payload of a packet before its entries */
 } FabNicParams;
 
 typedef struct FabNicCounters {
@@ -59,6 +60,7 @@ typedef struct FabNicCounters {
     uint64_t rx_descriptors, tx_descriptors; /* fetched */
     uint64_t fetches;                        /* reads of descriptors */
     uint64_t rx_completions, tx_completions; /* entries written */
+    uint64_t flushes;                        /* reads back of payload */
     uint64_t interrupts;
     uint64_t doorbells;     /* writes of registers that came in */
     uint64_t no_space;      /* packets dropped: no space on the chip */
