@@ -297,7 +297,7 @@ static struct pci_driver fgpu_driver = {
 	.shutdown = fgpu_shutdown,
 	.sriov_configure = pci_sriov_configure_simple,
 	.driver.pm = pm_sleep_ptr(&fgpu_pm),
-	.driver.dev_groups = fgpu_groups,
+	.dev_groups = fgpu_groups,
 	.err_handler = &fgpu_error_handlers,
 };
 module_pci_driver(fgpu_driver);
