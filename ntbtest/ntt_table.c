@@ -102,6 +102,10 @@ const NttExpected ntt_expected[] = {
      "has told no interrupts", 0, 0, false,
      "ntb_msi needs interrupt vectors that the driver leaves free, and only "
      "ntb_hw_switchtec does"},
+    {NTT_CANNOT, "own-vectors", "intel-gen1", "msi", "interrupts from *", NULL,
+     "has told no interrupts", 0, 0, false,
+     "ntb_msi needs interrupt vectors that the driver leaves free, and only "
+     "ntb_hw_switchtec does"},
     {NTT_CANNOT, "own-vectors", "epf", "ntb_test", "MSI", NULL, NULL, 0, 0,
      false,
      "ntb_msi needs interrupt vectors that the driver leaves free, and "
