@@ -108,11 +108,11 @@ void farside_nic_function_stop(FarsideNicFunction *f);
 void farside_nic_function_free(FarsideNicFunction *f); /* nullable */
 /* Stops all queues at once; their registers get their reset values. */
 void farside_nic_function_reset(FarsideNicFunction *f);
-/* Lets the main loop run the queues soon. */
-void farside_nic_wake(FarsideNicFunction *f);
 
 /* Queues of both kinds, farside_nic_ring.c */
 
+/* Lets the main loop run the queues soon. */
+void farside_nic_wake(FarsideNicFunction *f);
 uint32_t farside_nic_ring_read(const FarsideNicRing *q, unsigned offset);
 void farside_nic_ring_write(FarsideNicFunction *f, FarsideNicRing *q,
                             unsigned offset, uint32_t value);

@@ -6,6 +6,13 @@
 #include "farside_nic_priv.h"
 #include "farside_qemu.h"
 
+void farside_nic_wake(FarsideNicFunction *f)
+{
+    if (f->card && !timer_pending(f->pause)) {
+        qemu_bh_schedule(f->bh);
+    }
+}
+
 /* Interrupts */
 
 void farside_nic_interrupt(FarsideNicFunction *f, uint32_t vector)

@@ -84,13 +84,6 @@ static void end_pause(void *opaque)
     qemu_bh_schedule(f->bh);
 }
 
-void farside_nic_wake(FarsideNicFunction *f)
-{
-    if (f->card && !timer_pending(f->pause)) {
-        qemu_bh_schedule(f->bh);
-    }
-}
-
 /* Life */
 
 static void reset_ring(FarsideNicRing *q, bool is_rx)

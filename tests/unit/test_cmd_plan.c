@@ -435,8 +435,8 @@ START_TEST(fabric_attached_devices_have_no_p2p)
         "--set hosts.a.devices.gpu0.attached=fabric",
         "--set hosts.c.devices.gpu0.attached=fabric",
         "--set hosts.c.devices.gpu0.attached=fabric --set lend.0.p2p=[c.gpu0]",
-        "--set hosts.c.devices.gpu0.attached=fabric "
-        "--set workload.flows.f.device=b.gpu0",
+        ("--set hosts.c.devices.gpu0.attached=fabric "
+         "--set workload.flows.f.device=b.gpu0"),
     };
     g_autofree char *parts = program_place("parts");
 

@@ -43,7 +43,7 @@ typedef struct FabLendParams {
     uint64_t window_bytes; /* 0: automatic */
     bool vm;               /* the borrower is a guest (VM) of the host */
     bool mapped_msi; /* the device of a guest writes its MSI to the borrower */
-    const char *guest;     /* its name, copied; NULL: a guest without a name */
+    const char *guest; /* its name, copied; NULL: a guest without a name */
     bool no_p2p; /* a Fabric Attached Device, which SmartIO lets take no part in
                     P2P */
 } FabLendParams;
