@@ -28,6 +28,8 @@ static int lengths(void)
 		{ DLEND_OP_P2P_FETCH, sizeof(struct dlend_msg_p2p) },
 		{ DLEND_OP_P2P_REVOKE, sizeof(struct dlend_msg_p2p) },
 		{ DLEND_OP_P2P_PLACE, sizeof(struct dlend_msg_p2p_place) },
+		{ DLEND_OP_IRQ_SET, sizeof(struct dlend_msg_irq_set) },
+		{ DLEND_OP_IRQ_UNMASK, sizeof(struct dlend_msg_irq_unmask) },
 	};
 	static const u8 zeros[DLEND_MSG_MAX];
 	unsigned int i, j;
@@ -48,7 +50,8 @@ static int lengths(void)
 
 static int unknown_requests(void)
 {
-	static const u16 numbers[] = { 0, 15, 30, 31, 34, 255, 256, 4096, 65535 };
+	static const u16 numbers[] = { 0, 15, DLEND_OP_IRQ + 1, 63, 128, 255, 256, 4096,
+				       65535 };
 	unsigned int i;
 	int err;
 
