@@ -323,12 +323,13 @@ START_TEST(test_signal_reaches_the_group)
 }
 END_TEST
 
-/* Sends @data as a supervisor does: no more than the credit allows. */
+/* Sends @data as a supervisor does: no more than the credit allows, which a
+ * session that is over gives no longer. */
 static void pump(uint32_t id, GRand *rand, const uint8_t *data, size_t length)
 {
     size_t at = 0;
 
-    while (at < length) {
+    while (at < length && !told(id)->is_over) {
         size_t most = g_rand_int_range(rand, 1, CLU_AGENT_BODY_MAX + 1);
         size_t part = MIN(length - at, MIN(most, (size_t)told(id)->room));
 
