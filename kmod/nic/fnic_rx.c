@@ -390,6 +390,12 @@ static bool fnic_rx_part(struct fnic_rx *rx, u32 entry, const struct nic_rx_done
 		return false;
 	skb = rx->skb;
 	rx->skb = NULL;
+	/* The kernel would add up memory that it cannot read. */
+	if (skb && rx->mem.is_device_memory && skb_shinfo(skb)->nr_frags &&
+	    skb->ip_summed == CHECKSUM_NONE) {
+		kfree_skb(skb);
+		rx->dropping = true;
+	}
 	if (rx->dropping) {
 		fnic_count(&rx->stats, 0, 0, 1);
 		rx->dropping = false;

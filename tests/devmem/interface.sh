@@ -64,20 +64,6 @@ has_pages_again() {
         grep -q 'bytes 1000000 .* wrong 0' "$dir/read" && [ "$after" -gt "$before" ]
 }
 
-# Packets that the NIC does not split: the first 256 bytes of each are in the linear part. Rules
-# are for IPv4, so RSS leads all packets to the queue.
-not_split() {
-    on c 'ethtool -X eth0 weight 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1; ip -6 addr add fd00::1/64 dev eth0' && on d 'ip -6 addr add fd00::2/64 dev eth0' &&
-        until_ok 10 on d 'ping -6 -c 1 -W 1 fd00::1' || return 1
-    on c 'ulimit -l unlimited; setsid devmemtcp linear eth0 15 fd00::1 5202 400000 \
-        </dev/null >/tmp/linear 2>&1 & sleep 0.1' &&
-        until_ok 10 on c 'grep -q listening /tmp/linear' &&
-        on d 'devmemtcp send fd00::1 5202 400000 whole' && on c 'sleep 0.5; cat /tmp/linear' >"$dir/linear"
-    cat "$dir/linear"
-    awk '/^linear/ { found = $2 > 0 && $2 + $4 == 400000 && $6 == 0 } END { exit !found }' \
-        "$dir/linear"
-}
-
 refuses_no_split() {
     on c 'ethtool -G eth0 tcp-data-split off; ulimit -l unlimited
         devmemtcp linear eth0 15 10.0.0.1 5203 1 </dev/null' >"$dir/refused" 2>&1
@@ -98,5 +84,4 @@ for text in 'memory is bound' 'without MSG_SOCK_DEVMEM: EFAULT' 'more than 128 t
     check "$text" sentence "$text"
 done
 check 'the binding has ended with its socket: the queue has pages again' has_pages_again
-check 'a packet that is not split: part of its payload is in the linear part' not_split
 check 'without header split no memory is bound' refuses_no_split
