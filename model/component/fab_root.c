@@ -217,30 +217,29 @@ static inline bool is_held(FabRoot *root, const FabTlp *tlp)
             is_ordered(root, tlp));
 }
 
-/* @passer, behind @before in the queue, takes its first place, with the number
- * of the first one there. Those that it passes, and the reads and completions
- * that may not pass it any more, count on by one. */
-static void go_first(RootIngress *ingress, FabTlp *before, FabTlp *passer)
+static inline uint64_t early_number(const RootIngress *ingress, unsigned i)
 {
-    FabFifo *posted = &ingress->posted;
-    uint64_t first = posted->head->posted_before;
-    uint64_t last = passer->posted_before;
+    return g_array_index(ingress->early, uint64_t, i);
+}
 
-    before->next = passer->next;
-    if (posted->tail == passer) {
-        posted->tail = before;
+/* The posted request whose turn it is is dispatched. */
+static inline void posted_advance(RootIngress *ingress)
+{
+    unsigned gone = 0;
+
+    ingress->passed = 0;
+    ingress->posted_dispatched++;
+    if (G_LIKELY(!ingress->early)) {
+        return;
     }
-    for (FabTlp *tlp = posted->head; tlp != passer->next; tlp = tlp->next) {
-        tlp->posted_before++;
+    while (gone < ingress->early->len &&
+           early_number(ingress, gone) == ingress->posted_dispatched) {
+        ingress->posted_dispatched++;
+        gone++;
     }
-    for (FabTlp *tlp = ingress->others.head; tlp; tlp = tlp->next) {
-        if (tlp->posted_before > first && tlp->posted_before <= last) {
-            tlp->posted_before++;
-        }
+    if (gone > 0) {
+        g_array_remove_range(ingress->early, 0, gone);
     }
-    passer->posted_before = first;
-    passer->next = posted->head;
-    posted->head = passer;
 }
 
 /* True if @tlp may pass all posted requests of the queue that are ahead of it.
@@ -256,27 +255,56 @@ static bool may_go_first(const FabFifo *posted, const FabTlp *tlp)
     return true;
 }
 
-/* The first posted request is held. Puts one that may pass it, and is not held,
- * into its place. Returns whether there is one. A request that the IOMMU has
- * not translated yet is passed by none. */
-static bool pass(FabRoot *root, RootIngress *ingress)
+/* Takes @tlp, which is behind @before, out of the queue. Of the early ones, the
+ * first @smaller have lower numbers. */
+static FabTlp *go_early(RootIngress *ingress, FabTlp *before, FabTlp *tlp,
+                        unsigned smaller)
+{
+    FabFifo *posted = &ingress->posted;
+
+    before->next = tlp->next;
+    if (posted->tail == tlp) {
+        posted->tail = before;
+    }
+    posted->count--;
+    if (!ingress->early) {
+        ingress->early = g_array_new(FALSE, FALSE, sizeof(uint64_t));
+    }
+    g_array_insert_val(ingress->early, smaller, tlp->posted_before);
+    ingress->passed++;
+    return tlp;
+}
+
+/* The first posted request is held. Takes one that may pass it, and is not
+ * held, out of the queue. Returns NULL if there is none. A request that the
+ * IOMMU has not translated yet is passed by none. Numbers stay as they are, so
+ * reads and completions wait for the same requests as before, wherever they
+ * are. */
+static FabTlp *pass(FabRoot *root, RootIngress *ingress)
 {
     FabTlp *before = ingress->posted.head;
+    uint64_t number = before->posted_before + 1; /* of the next one */
+    unsigned early = 0;
 
     if (ingress->passed >= root->params.nodes.passes) {
-        return false;
+        return NULL;
     }
-    for (FabTlp *tlp = before->next;
-         tlp && tlp->posted_before == before->posted_before + 1;
-         before = tlp, tlp = tlp->next) {
+    for (FabTlp *tlp = before->next; tlp;
+         before = tlp, tlp = tlp->next, number++) {
+        while (ingress->early && early < ingress->early->len &&
+               early_number(ingress, early) == number) {
+            early++;
+            number++;
+        }
+        if (tlp->posted_before != number) {
+            return NULL;
+        }
         if (tlp->attr & (FAB_ATTR_RO | FAB_ATTR_IDO) && !is_held(root, tlp) &&
             may_go_first(&ingress->posted, tlp)) {
-            go_first(ingress, before, tlp);
-            ingress->passed++;
-            return true;
+            return go_early(ingress, before, tlp, early);
         }
     }
-    return false;
+    return NULL;
 }
 
 /* Dispatches the TLPs at root port @from whose turn it is. */
@@ -286,6 +314,7 @@ static void dispatch_more(FabRoot *root, unsigned from)
 
     for (;;) {
         FabTlp *posted = ingress->posted.head, *other = ingress->others.head;
+        FabTlp *passer;
 
         if (other && other->posted_before <= ingress->posted_dispatched) {
             dispatch(root, fab_fifo_pop(&ingress->others));
@@ -293,14 +322,14 @@ static void dispatch_more(FabRoot *root, unsigned from)
                    posted->posted_before != ingress->posted_dispatched) {
             return;
         } else if (!is_held(root, posted)) {
-            ingress->passed = 0;
-            ingress->posted_dispatched++;
-            dispatch(root, fab_fifo_pop(&ingress->posted));
-        } else if (pass(root, ingress)) {
-            ingress->posted_dispatched++;
+            posted_advance(ingress);
             dispatch(root, fab_fifo_pop(&ingress->posted));
         } else {
-            return;
+            passer = pass(root, ingress);
+            if (!passer) {
+                return;
+            }
+            dispatch(root, passer);
         }
     }
 }
@@ -326,7 +355,7 @@ static void translated(FabRoot *root, FabTlp *tlp)
             }
             return;
         }
-        ingress->posted_dispatched++;
+        posted_advance(ingress);
         dispatch(root, tlp);
     } else if (tlp->posted_before <= ingress->posted_dispatched) {
         dispatch(root, tlp);
@@ -581,6 +610,7 @@ static void root_free(FabComponent *component)
         fab_fifo_clear(fabric, &root->ingress[i].posted);
         fab_fifo_clear(fabric, &root->ingress[i].others);
         fab_fifo_clear(fabric, &root->ingress[i].reads);
+        g_clear_pointer(&root->ingress[i].early, g_array_unref);
     }
     fab_root_nodes_free(root);
     fab_root_acks_free(&root->ordered);

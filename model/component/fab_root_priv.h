@@ -22,10 +22,14 @@
 /* The TLPs that wait at one root port. */
 typedef struct RootIngress {
     uint64_t posted_received;   /* number of posted requests received */
-    uint64_t posted_dispatched; /* number of posted requests dispatched */
+    uint64_t posted_dispatched; /* all posted requests with a lower number are
+                                   dispatched */
     uint32_t ordered_bytes;     /* of ordered writes under way to memory */
-    uint32_t
-        passed; /* posted requests that have passed the first of `posted` */
+    uint32_t passed; /* posted requests that have passed the one with the number
+                        posted_dispatched */
+    GArray *early;   /* of uint64_t, ascending: the numbers of all that have
+                        passed such a request, and are greater than
+                        posted_dispatched; NULL: none ever has */
     SimTime visible_at; /* when all writes to memory so far are visible */
     FabFifo posted; /* translated posted requests behind an untranslated one; by
                        posted_before */
