@@ -200,7 +200,7 @@ START_TEST(registers_are_those_of_the_page)
     }
     chip_check_gaps(rig, registers, INTEL_BAR_SIZE, INTEL_MSIX_TABLE,
                     INTEL_VECTORS, 3000);
-    /* What configuration space has of the NTB is read only. */
+    /* A guest cannot write the NTB's registers in configuration space. */
     rig_config_write(rig, INTEL3_CFG_PPD, 0xffffffff);
     ck_assert_uint_eq(rig_config_read(rig, INTEL3_CFG_PPD) & 0xff,
                       is_gen3() ? 0x01 : 0);

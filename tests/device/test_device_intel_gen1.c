@@ -22,7 +22,7 @@
 #define ECAM       0xb0000000ull
 #define AT(reg)    (RIG_BAR0 + (reg))
 #define OF(reg, i) AT((reg) + GEN1_STEP * (i))
-/* Where the driver of each side has its secondary BARs */
+/* The driver of each side has its secondary BARs here. */
 #define BASE2      0x2000000000000000ull
 #define BASE4      0x4000000000000000ull
 
@@ -232,8 +232,8 @@ START_TEST(the_last_window_leads_to_registers)
 }
 END_TEST
 
-/* Where the range [@offset, +@size) of @bar of `other` must lead, and no more
- */
+/* The range [@offset, +@size) of @bar of `other` leads to @target, and no byte
+ * beyond it does. */
 static void check_window(uint64_t bar, uint64_t offset, uint64_t size,
                          uint64_t target)
 {
@@ -372,7 +372,7 @@ START_TEST(closed_window_is_not_used_after_the_answer)
 }
 END_TEST
 
-/* What a hostile far end may say of itself: ranges that wrap, or overlap */
+/* A hostile far end says that its ranges wrap, or overlap. */
 START_TEST(any_place_on_the_bus_is_survived)
 {
     static const uint64_t values[] = {0,          0x1000,

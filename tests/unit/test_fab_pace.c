@@ -221,7 +221,7 @@ START_TEST(misses_count_while_a_cache_fills)
 }
 END_TEST
 
-/* What has a trend or a memory is mostly not judged steady. */
+/* Series with a trend or a memory are mostly not judged steady. */
 START_TEST(what_is_not_steady_is_seen)
 {
     unsigned grows = 0, remembers = 0;
