@@ -673,10 +673,12 @@ const SimTime *fab_nvme_flow_stages(const FabFlow *flow)
 
 /* ---- Set-up ---------------------------------------------------------- */
 
-/* The controller of @device that another flow has made; NULL if there is none.
+/* The controller of @function that another flow has made; NULL if there is
+ * none.
  */
-static FabNvme *find_peer(FabFabric *fabric, const FabEndpoint *device)
+static FabNvme *find_peer(FabFabric *fabric, FabEndpoint *function)
 {
+    const FabEndpoint *device = fab_endpoint_device(function);
     FabFlow *flow;
 
     for (uint32_t i = 1; (flow = fab_flow_nth(fabric, i)); i++) {
@@ -737,6 +739,7 @@ static void queue_init(NvmeFlow *self, const FabNvmePlaces *places)
         .shadow = places->device[3],
         .event = places->device[3] + FAB_NVME_PAGE_BYTES,
         .sqes = self->sqes,
+        .function = self->params.device,
         .interrupt = !self->params.polling,
         .msi_addr = places->msi,
         .msi_data = OWN_MSI | self->flow.number,
