@@ -235,19 +235,6 @@ static DmaQueue *writes_next(FabEndpoint *endpoint, SimTime now)
     return NULL;
 }
 
-/* Counts @bytes for the virtual function that has ordered @dma. The caller
- * counts them for the device. */
-static inline void count_bytes(const FabEndpoint *endpoint, const FabDma *dma,
-                               uint32_t bytes)
-{
-    FabEndpointCounters *counters = &dma->function->counters;
-
-    if (G_UNLIKELY(dma->function != endpoint)) {
-        *(dma->type == FAB_TLP_MWR ? &counters->written_bytes
-                                   : &counters->read_bytes) += bytes;
-    }
-}
-
 /* Issues writes until the egress takes no more. */
 static void writes_issue(FabEndpoint *endpoint)
 {
@@ -269,8 +256,6 @@ static void writes_issue(FabEndpoint *endpoint)
         }
         tlp->transaction = dma->transaction;
         fab_account_made(&endpoint->component.fabric->accounts, tlp);
-        endpoint->counters.written_bytes += tlp->payload_bytes;
-        count_bytes(endpoint, dma, tlp->payload_bytes);
         if (dma->issued_bytes == dma->size_bytes) {
             queue_pop(queue);
             queue_push(&endpoint->dma.leaving, dma);
@@ -345,7 +330,9 @@ static void reads_issue(FabEndpoint *endpoint)
         engine->flight_bytes += dma->is_direct ? 0 : tlp->request_bytes;
         dma->issued_bytes += tlp->request_bytes;
         endpoint->counters.read_bytes += tlp->request_bytes;
-        count_bytes(endpoint, dma, tlp->request_bytes);
+        if (G_UNLIKELY(dma->function != endpoint)) {
+            dma->function->counters.read_bytes += tlp->request_bytes;
+        }
         if (dma->issued_bytes == dma->size_bytes) {
             queue_pop(queue);
         }
@@ -444,21 +431,40 @@ static void write_lost(FabEndpoint *endpoint, const FabTlp *tlp)
         return;
     }
     dma->status = FAB_STATUS_UR;
-    endpoint->counters.written_bytes -= tlp->payload_bytes;
+}
+
+/* Counts the write @tlp, which has left, for the device and for the virtual
+ * function that made it. */
+static inline void count_written(FabEndpoint *endpoint, const FabTlp *tlp)
+{
+    endpoint->counters.written_bytes += tlp->payload_bytes;
+    if (G_UNLIKELY(endpoint->next != endpoint)) {
+        FabEndpoint *function =
+            fab_endpoint_function_of(endpoint, tlp->requester_id);
+
+        if (function != endpoint) {
+            function->counters.written_bytes += tlp->payload_bytes;
+        }
+    }
 }
 
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabEndpoint *endpoint = owner;
+    bool is_write = tlp->type == FAB_TLP_MWR;
 
-    if (G_UNLIKELY(port->special) && tlp->type == FAB_TLP_MWR &&
-        port->is_down) {
+    if (G_UNLIKELY(port->special) && is_write && port->is_down) {
         write_lost(endpoint, tlp);
-    } else if (tlp->metered) {
-        fab_account_left(&endpoint->component.fabric->accounts, port, tlp,
-                         sim_engine_now(endpoint->component.engine));
+    } else {
+        if (is_write) {
+            count_written(endpoint, tlp);
+        }
+        if (tlp->metered) {
+            fab_account_left(&endpoint->component.fabric->accounts, port, tlp,
+                             sim_engine_now(endpoint->component.engine));
+        }
     }
-    if (tlp->type == FAB_TLP_MWR && endpoint->dma.leaving.head) {
+    if (is_write && endpoint->dma.leaving.head) {
         write_left(endpoint, tlp);
     }
     if (fab_dma_has_writes(endpoint)) {

@@ -70,10 +70,11 @@ typedef struct FabEndpointParams {
 
 /* Those of a device include its virtual functions. */
 typedef struct FabEndpointCounters {
-    uint64_t read_bytes, written_bytes; /* by its DMA engine */
-    uint64_t served_bytes;              /* from behind its BARs */
-    uint64_t failed_reads;              /* completed with UR or CA */
-    SimTime tag_wait_ps; /* time in which an ordered read lacked a tag */
+    uint64_t read_bytes;    /* that its DMA engine has requested */
+    uint64_t written_bytes; /* that have left its port */
+    uint64_t served_bytes;  /* from behind its BARs */
+    uint64_t failed_reads;  /* completed with UR or CA */
+    SimTime tag_wait_ps;    /* time in which an ordered read lacked a tag */
 } FabEndpointCounters;
 
 typedef struct FabAtcCounters {
