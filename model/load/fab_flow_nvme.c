@@ -648,17 +648,23 @@ static uint64_t nvme_left(const FabFlow *flow, uint64_t *ret_grain)
     return MAX(self->params.count - self->started, 1) - 1;
 }
 
+static uint64_t nvme_unit_bytes(const FabFlow *flow)
+{
+    return ((const NvmeFlow *)flow)->params.size_bytes;
+}
+
 static void nvme_skip(FabFlow *flow, uint64_t units, SimTime time)
 {
     NvmeFlow *self = (NvmeFlow *)flow;
 
     self->params.count -= units;
-    fab_flow_left_out(flow, units, units * self->params.size_bytes);
+    fab_flow_left_out(flow, units, units * nvme_unit_bytes(flow));
 }
 
 static const FabFlowOps nvme_ops = {
     .left = nvme_left,
     .skip = nvme_skip,
+    .unit_bytes = nvme_unit_bytes,
     .marks = true,
     .event = nvme_event,
     .free = nvme_free,
