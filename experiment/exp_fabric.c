@@ -148,6 +148,19 @@ static void build_ntb(ExpFabric *self, const TopoDevice *device)
     join_ntb(self, device);
 }
 
+/* Makes the virtual functions of @device that are in use. Their Routing IDs
+ * follow those of the ports of a card, as inventories say. */
+static void build_functions(const TopoDevice *device, FabEndpoint *endpoint)
+{
+    for (unsigned i = 0; i < device->functions->len; i++) {
+        const TopoDevice *function = device->functions->pdata[i];
+
+        fab_endpoint_function_new(endpoint, function->path,
+                                  MAX(device->fabrics->len, 1) +
+                                      function->number);
+    }
+}
+
 static void build_device(ExpFabric *self, const TopoDevice *device)
 {
     const TopoPart *part = device->part;
@@ -155,7 +168,8 @@ static void build_device(ExpFabric *self, const TopoDevice *device)
     FabPortParams port = exp_params_port(part, topo_part_speed(part, "speed"),
                                          topo_part_width(part, "width"));
 
-    fab_endpoint_new(self->fabric, device->path, &port, &params);
+    build_functions(
+        device, fab_endpoint_new(self->fabric, device->path, &port, &params));
 }
 
 static bool is_ntb(const TopoDevice *device)

@@ -82,8 +82,33 @@ static uint64_t memory_bytes(FabRoot *root, const FabNtb *ntb)
     return bytes;
 }
 
+/* A number for who has a window with the device of @lend: a host, or a guest,
+ * by its first loan. Guests have higher numbers than hosts. */
+static uint32_t borrower_number(const TopoDescription *description,
+                                const TopoLend *lend)
+{
+    for (unsigned i = 0; lend->vm && i < description->lends->len; i++) {
+        const TopoLend *other = description->lends->pdata[i];
+
+        if (other->vm && other->to == lend->to &&
+            g_strcmp0(other->guest, lend->guest) == 0) {
+            return description->hosts->len + i;
+        }
+    }
+    return lend->to->index;
+}
+
+/* "guest g0 of ", "a guest of ", or "" for a host. */
+static char *guest_words(const TopoLend *lend)
+{
+    return !lend->vm     ? g_strdup("")
+           : lend->guest ? g_strdup_printf("guest %s of ", lend->guest)
+                         : g_strdup("a guest of ");
+}
+
 static void add_window(ExpLendPlan *plan, const ExpFabric *fabric,
-                       const FabNtb *ntb, const TopoLend *lend)
+                       const TopoDescription *description, const FabNtb *ntb,
+                       const TopoLend *lend)
 {
     FabRoot *to = fab_component_as_root(exp_host(fabric, lend->to));
     uint64_t ram = fab_root_params(to)->memory.size_bytes;
@@ -91,9 +116,9 @@ static void add_window(ExpLendPlan *plan, const ExpFabric *fabric,
         .bytes = lend->window_bytes,
         .weight = exp_lend_weight(lend->device),
         .ram_bytes = ram,
-        .borrower = lend->to->index,
+        .borrower = borrower_number(description, lend),
     };
-    const char *guest = lend->vm ? "a guest of " : "";
+    g_autofree char *guest = guest_words(lend);
 
     if (lend->vm) {
         window.covers_ram = true;
@@ -123,7 +148,7 @@ static void add_windows(ExpLendPlan *plan, const ExpFabric *fabric,
 
         if (fab_route_adapter(exp_device(fabric, lend->device),
                               exp_host(fabric, lend->to)) == ntb) {
-            add_window(plan, fabric, ntb, lend);
+            add_window(plan, fabric, description, ntb, lend);
             g_hash_table_add(borrowers, lend->to);
         }
     }

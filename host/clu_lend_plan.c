@@ -34,6 +34,15 @@ static const CluPlanDevice *device_of(const CluPlan *plan,
     return NULL;
 }
 
+/* Returns the device of @lend, or that of its virtual function. */
+static const CluPlanDevice *lent_device(const CluPlan *plan,
+                                        const TopoLend *lend)
+{
+    const TopoDevice *device = lend->device;
+
+    return device_of(plan, device->physical ? device->physical : device);
+}
+
 /* Returns the adapter of @from at the first cable that leads to @to, or NULL.
  */
 static const CluPlanDevice *adapter_of(const CluPlan *plan,
@@ -172,7 +181,7 @@ GArray *clu_lend_plan_new(const CluPlan *plan)
 
     for (unsigned i = 0; i < lends->len; i++) {
         const TopoLend *lend = lends->pdata[i];
-        const CluPlanDevice *device = device_of(plan, lend->device);
+        const CluPlanDevice *device = lent_device(plan, lend);
         CluLendPlan row = {
             .lend = lend,
             .adapter = adapter_of(plan, lend->device->host, lend->to),

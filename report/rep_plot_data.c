@@ -137,6 +137,22 @@ static double cell_value(const Table *table, unsigned row, unsigned column)
     return value;
 }
 
+/* The value of @column as a name: a bare number, "on" or "off" says nothing
+ * without the name of its column. */
+static char *name_cell(const Table *table, unsigned row, unsigned column)
+{
+    g_autofree char *cell = table_dup_cell(table, row, column);
+    g_autofree char *what = g_strdup(table_column_name(table, column));
+    bool is_switch = strcmp(cell, "on") == 0 || strcmp(cell, "off") == 0;
+    char *end;
+
+    (void)g_ascii_strtod(cell, &end);
+    if ((end == cell || *end != '\0') && !is_switch) {
+        return g_steal_pointer(&cell);
+    }
+    return g_strdup_printf("%s %s", g_strdelimit(what, "_", ' '), cell);
+}
+
 static char *join_curve(const Table *table, unsigned row,
                         const Columns *columns)
 {
@@ -144,7 +160,7 @@ static char *join_curve(const Table *table, unsigned row,
     unsigned i;
 
     for (i = 0; i < columns->n_curves; i++) {
-        g_autofree char *cell = table_dup_cell(table, row, columns->curves[i]);
+        g_autofree char *cell = name_cell(table, row, columns->curves[i]);
 
         g_string_append_printf(name, "%s%s", i > 0 ? " / " : "", cell);
     }
@@ -156,7 +172,7 @@ static bool add_point(PlotData *data, const RepPlot *plot, const Table *table,
                       GError **error)
 {
     g_autofree char *panel = columns->has_panel
-                                 ? table_dup_cell(table, row, columns->panel)
+                                 ? name_cell(table, row, columns->panel)
                                  : g_strdup("");
     g_autofree char *curve = join_curve(table, row, columns);
     PlotPoint *point = g_new0(PlotPoint, 1);

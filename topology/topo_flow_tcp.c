@@ -41,6 +41,13 @@ static const char *check_nic_port(TopoLoader *loader, const TopoFlow *flow,
     if (!nic || !nic->part) {
         return NULL;
     }
+    if (nic->physical) {
+        topo_flow_report(loader, flow, key,
+                         "%s is a virtual function, and those of NICs move no "
+                         "packets here; name %s",
+                         nic->path, nic->physical->path);
+        return NULL;
+    }
     if (!topo_device_is_nic(nic)) {
         topo_flow_report(loader, flow, key,
                          "%s is not a NIC; name an endpoint whose part has "

@@ -485,6 +485,8 @@ static void load_device(TopoLoader *loader, TopoHost *host,
     device->place = node->place;
     device->links = g_ptr_array_new();
     device->fabrics = g_ptr_array_new();
+    device->functions =
+        g_ptr_array_new_with_free_func((GDestroyNotify)topo_device_free);
     device->name = topo_load_text(loader, topo_values_text(values, "name"));
     device->path = claim_path(loader, host, values);
     device->part = load_part(loader, values, "part", user_name(device->path),

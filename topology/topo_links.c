@@ -345,6 +345,12 @@ static void load_lend(TopoLoader *loader, const TopoNode *node)
                         "device behind it",
                         lend->device->path);
     }
+    if (lend->device->functions->len > 0) {
+        topo_errors_add(loader->errors, name->place,
+                        "%s would lose its virtual functions; lend those "
+                        "alone, or do not name them",
+                        lend->device->path);
+    }
     if (!g_hash_table_insert(loader->loaded->borrowers, lend->device,
                              lend->to)) {
         topo_errors_add(loader->errors, name->place,

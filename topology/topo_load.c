@@ -36,8 +36,9 @@ static void vm_device_free(TopoVmDevice *vm)
     }
 }
 
-static void device_free(TopoDevice *device)
+void topo_device_free(TopoDevice *device)
 {
+    g_ptr_array_unref(device->functions);
     vm_device_free(device->vm);
     g_ptr_array_unref(device->links);
     g_ptr_array_unref(device->fabrics);
@@ -58,7 +59,7 @@ static void host_free(void *data)
     unsigned i;
 
     for (i = 0; i < host->devices->len; i++) {
-        device_free(g_ptr_array_index(host->devices, i));
+        topo_device_free(g_ptr_array_index(host->devices, i));
     }
     g_ptr_array_unref(host->devices);
     g_ptr_array_unref(host->functions);

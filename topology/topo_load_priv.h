@@ -94,6 +94,15 @@ int topo_load_find_column(TopoLoader *loader, GHashTable *columns,
 TopoHost *topo_load_find_host(TopoLoader *loader, const TopoValue *value);
 TopoDevice *topo_load_find_device(TopoLoader *loader, const TopoValue *value);
 
+/* Returns the device with @path, "host.device", or makes the TopoDevice of a
+ * virtual function, "host.device.vf0". Returns NULL if there is none; sets
+ * @error (nullable) if there is a device, but not that function of it. */
+TopoDevice *topo_load_take_device(TopoLoaded *loaded, const char *path,
+                                  GError **error);
+/* Returns whether @word names a virtual function: "vf" and a number. */
+bool topo_load_is_function(const char *word);
+void topo_device_free(TopoDevice *device);
+
 /* Returns the keys of @table, which are char *. The caller frees the array with
  * g_ptr_array_unref(). */
 GPtrArray *topo_load_names(GHashTable *table);

@@ -72,17 +72,96 @@ TopoHost *topo_load_find_host(TopoLoader *loader, const TopoValue *value)
     return host;
 }
 
+bool topo_load_is_function(const char *word)
+{
+    return strncmp(word, "vf", 2) == 0 && g_ascii_isdigit(word[2]);
+}
+
+/* Makes virtual function @number of @physical. */
+static TopoDevice *function_new(TopoLoaded *loaded, TopoDevice *physical,
+                                unsigned number, const char *path)
+{
+    TopoDevice *device = g_new0(TopoDevice, 1);
+
+    device->place = physical->place;
+    device->path = g_string_chunk_insert(loaded->texts, path);
+    device->name = device->path + strlen(physical->host->name) + 1;
+    device->host = physical->host;
+    device->part = physical->part;
+    device->is_fabric_attached = physical->is_fabric_attached;
+    device->links = g_ptr_array_new();
+    device->fabrics = g_ptr_array_new();
+    device->functions = g_ptr_array_new();
+    device->physical = physical;
+    device->number = number;
+    g_ptr_array_add(physical->functions, device);
+    g_hash_table_insert(loaded->devices, device->path, device);
+    return device;
+}
+
+/* The virtual functions that @device can have: those of the card, or of the
+ * emulated drive. */
+static unsigned function_count(const TopoDevice *device)
+{
+    unsigned count = device->vm ? device->vm->virtual_functions : 0;
+
+    if (device->part && topo_part_kind(device->part) != TOPO_PART_NTB) {
+        count = MAX(count, (unsigned)topo_part_int(device->part, "card.vfs") *
+                               MAX(device->fabrics->len, 1));
+    }
+    return count;
+}
+
+TopoDevice *topo_load_take_device(TopoLoaded *loaded, const char *path,
+                                  GError **error)
+{
+    TopoDevice *device = g_hash_table_lookup(loaded->devices, path);
+    const char *word = strrchr(path, '.');
+    g_autofree char *above = word ? g_strndup(path, word - path) : NULL;
+    unsigned count;
+    guint64 number;
+
+    if (device || !word || !topo_load_is_function(word + 1)) {
+        return device;
+    }
+    device = g_hash_table_lookup(loaded->devices, above);
+    if (!device || device->physical) {
+        return NULL;
+    }
+    count = function_count(device);
+    if (!g_ascii_string_to_unsigned(word + 3, 10, 0, 255, &number, NULL) ||
+        number >= count) {
+        topo_refuse(error,
+                    "%s has %u virtual functions, counted from vf0; more come "
+                    "from `set: {card.vfs: 4}`, or `vm: {virtual_functions: 4}`"
+                    " of the device",
+                    device->path, count);
+        return NULL;
+    }
+    if (g_hash_table_contains(loaded->borrowers, device)) {
+        topo_refuse(error,
+                    "%s is lent whole, and would lose its virtual functions; "
+                    "lend those alone",
+                    device->path);
+        return NULL;
+    }
+    return function_new(loaded, device, (unsigned)number, path);
+}
+
 TopoDevice *topo_load_find_device(TopoLoader *loader, const TopoValue *value)
 {
     g_autoptr(GPtrArray) names = NULL;
+    g_autoptr(GError) error = NULL;
     g_autofree char *hint = NULL;
     TopoDevice *device;
 
     if (!value->valid || !value->text) {
         return NULL;
     }
-    device = g_hash_table_lookup(loader->loaded->devices, value->text);
-    if (!device && topo_errors_is_full(loader->errors)) {
+    device = topo_load_take_device(loader->loaded, value->text, &error);
+    if (error) {
+        topo_errors_add(loader->errors, value->place, "%s", error->message);
+    } else if (!device && topo_errors_is_full(loader->errors)) {
         topo_errors_add(loader->errors, value->place, "unknown device");
     } else if (!device) {
         names = topo_load_names(loader->loaded->devices);

@@ -74,13 +74,15 @@ static void report_axis(TopoLoader *loader, const char *name, TopoPlace place)
     topo_errors_add(loader->errors, place, "unknown axis '%s'%s", name, hint);
 }
 
-/* Reads "flow.NAME.METRIC", "element.HOST.METRIC", "element.HOST.NAME.METRIC"
- * or "fabric.METRIC". */
+/* Reads "flow.NAME.METRIC", "element.HOST.METRIC", "element.HOST.NAME.METRIC",
+ * "element.HOST.NAME.vf0.METRIC" or "fabric.METRIC". */
 static void load_metric(TopoLoader *loader, TopoColumn *column, char **words,
                         unsigned n, TopoPlace place)
 {
     unsigned least = column->source == TOPO_SOURCE_FABRIC ? 2 : 3;
-    unsigned most = column->source == TOPO_SOURCE_ELEMENT ? 4 : least;
+    bool is_function = n > 4 && topo_load_is_function(words[3]);
+    unsigned most =
+        column->source == TOPO_SOURCE_ELEMENT ? 4u + is_function : least;
     g_autofree char *name = NULL;
 
     column->statistic = take_statistic(words, &n);
@@ -96,8 +98,9 @@ static void load_metric(TopoLoader *loader, TopoColumn *column, char **words,
     if (column->source == TOPO_SOURCE_FABRIC) {
         return;
     }
-    name = n == 3 ? g_strdup(words[1])
-                  : g_strconcat(words[1], ".", words[2], NULL);
+    name = n == 3   ? g_strdup(words[1])
+           : n == 4 ? g_strjoin(".", words[1], words[2], NULL)
+                    : g_strjoin(".", words[1], words[2], words[3], NULL);
     column->source_name = topo_load_text(loader, name);
     if (column->source == TOPO_SOURCE_FLOW &&
         !g_hash_table_contains(loader->loaded->flows, name)) {

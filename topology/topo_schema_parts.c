@@ -385,7 +385,8 @@ static const TopoKey ntb_keys[] = {
         SWITCH("relaxed_ordering", "on: its TLPs set RO"),                      \
         SWITCH("id_ordering", "on: its TLPs set IDO"), SERVICE, BUFFERS
 
-/* The card as a user orders and selects it; a simulation ignores these keys. */
+/* The card as a user orders and selects it. A simulation has the virtual
+ * functions that the description names; it ignores the other keys. */
 #define CARD                                                                   \
     WORD("card.type", NULL,                                                    \
          "infiniband|network|gpu|storage|accelerator|other",                   \
@@ -398,7 +399,8 @@ static const TopoKey ntb_keys[] = {
         MAY("card.ports", INT, "1", "1", "8", 0,                               \
             "ports; each is a PCI function and a device of the inventory"),    \
         MAY("card.vfs", INT, "0", "0", "255", 0,                               \
-            "virtual functions that each port can have")
+            "virtual functions that each port can have; a simulation has "     \
+            "those that the description names, such as `host.device.vf0`")
 
 static const TopoKey gpu_keys[] = {
     DEVICE,

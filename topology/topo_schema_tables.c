@@ -185,7 +185,8 @@ static const TopoKey vm_device_keys[] = {
     MAY("options", TREE, NULL, "a map of properties of the device to values"),
 };
 SECTION(vm_device, "device's vm",
-        "`vm:` of a device; a simulation ignores it.");
+        "`vm:` of a device; a simulation ignores it, but for "
+        "`virtual_functions`.");
 
 static const TopoKey link_keys[] = {
     NEEDS("name", NAME, "its name"),
@@ -250,7 +251,8 @@ SECTION(network, "network",
         "NICs that name it in `fabrics:`. Clusters ignore it.");
 
 static const TopoKey lend_keys[] = {
-    NEEDS("device", REF, "`host.device`"),
+    NEEDS("device", REF,
+          "`host.device`, or its virtual function `host.device.vf0`"),
     NEEDS("to", REF, "the host that borrows it"),
     RANGE("window", AUTO, "auto", "4KiB", "1TiB", 0,
           "size of the DMA window, or auto; of a VM, the guest's memory"),

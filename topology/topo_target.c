@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Ends of transfers: "host.ram", "host.ram.node0", "host.cpu",
- * "host.device.bar0". */
+ * "host.device.bar0", "host.device.vf0.bar0". */
 #include <string.h>
 
 #include "topo_load_priv.h"
@@ -55,15 +55,36 @@ static bool parse_node(const TopoHost *host, const char *text, int *ret_node,
                        host->name, text, most);
 }
 
-static bool find_in_host(const TopoLoaded *loaded, TopoHost *host,
-                         const char *name, const char *bar,
-                         TopoTarget *ret_target, GError **error)
+/* @error (nullable) is not set if it is already. */
+static bool refuse_name(const TopoHost *host, const char *name, GError **error)
+{
+    g_autoptr(GPtrArray) names = NULL;
+    g_autofree char *hint = NULL;
+
+    if (!error || *error) {
+        return false;
+    }
+    names = g_ptr_array_new();
+    g_ptr_array_add(names, (void *)"ram");
+    g_ptr_array_add(names, (void *)"cpu");
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        const TopoDevice *device = g_ptr_array_index(host->devices, i);
+
+        if (device->name) {
+            g_ptr_array_add(names, device->name);
+        }
+    }
+    hint = topo_suggest(name, names);
+    return topo_refuse(error, "host %s has no '%s'%s", host->name, name, hint);
+}
+
+/* @name: of a device, or "device.vf0". */
+static bool find_in_host(TopoLoaded *loaded, TopoHost *host, const char *name,
+                         const char *bar, TopoTarget *ret_target,
+                         GError **error)
 {
     TopoTarget target = {.host = host, .bar = -1};
     g_autofree char *path = g_strconcat(host->name, ".", name, NULL);
-    g_autoptr(GPtrArray) names = NULL;
-    g_autofree char *hint = NULL;
-    unsigned i;
 
     if (strcmp(name, "ram") == 0) {
         target.kind = TOPO_TARGET_RAM;
@@ -79,7 +100,7 @@ static bool find_in_host(const TopoLoaded *loaded, TopoHost *host,
         return true;
     }
     target.kind = TOPO_TARGET_DEVICE;
-    target.device = g_hash_table_lookup(loaded->devices, path);
+    target.device = topo_load_take_device(loaded, path, error);
     if (target.device) {
         if (bar && !parse_bar(target.device, bar, &target.bar, error)) {
             return false;
@@ -87,32 +108,21 @@ static bool find_in_host(const TopoLoaded *loaded, TopoHost *host,
         *ret_target = target;
         return true;
     }
-    if (!error) {
-        return false;
-    }
-    names = g_ptr_array_new();
-    g_ptr_array_add(names, (void *)"ram");
-    g_ptr_array_add(names, (void *)"cpu");
-    for (i = 0; i < host->devices->len; i++) {
-        const TopoDevice *device = g_ptr_array_index(host->devices, i);
-
-        if (device->name) {
-            g_ptr_array_add(names, device->name);
-        }
-    }
-    hint = topo_suggest(name, names);
-    return topo_refuse(error, "host %s has no '%s'%s", host->name, name, hint);
+    return refuse_name(host, name, error);
 }
 
 bool topo_find_target(const TopoDescription *description, const char *text,
                       TopoTarget *ret_target, GError **error)
 {
-    const TopoLoaded *loaded = (const TopoLoaded *)description;
+    TopoLoaded *loaded = (TopoLoaded *)description;
     g_auto(GStrv) words = g_strsplit(text, ".", -1);
     unsigned n = g_strv_length(words);
+    bool is_function = n > 2 && topo_load_is_function(words[2]);
+    g_autofree char *function =
+        is_function ? g_strconcat(words[1], ".", words[2], NULL) : NULL;
     TopoHost *host;
 
-    if (n < 2 || n > 3) {
+    if (n < 2 || n > 3u + is_function) {
         return topo_refuse(
             error,
             "'%s' is not an end of a flow; write host.ram, host.cpu, "
@@ -129,5 +139,6 @@ bool topo_find_target(const TopoDescription *description, const char *text,
 
         return topo_refuse(error, "unknown host '%s'%s", words[0], hint);
     }
-    return find_in_host(loaded, host, words[1], words[2], ret_target, error);
+    return find_in_host(loaded, host, is_function ? function : words[1],
+                        words[2 + is_function], ret_target, error);
 }

@@ -36,8 +36,8 @@ struct FabComponent {
     SimEngine *engine;
     FabPort **ports;
     FabKind kind;
-    uint32_t rank; /* of its own events; ports have separate ranks */
-    unsigned port_count;
+    uint32_t rank;       /* of its own events; ports have separate ranks */
+    unsigned port_count; /* 0, with ports[0]: it uses another's port */
     bool ports_realized;
     FabComponent *root; /* of its hierarchy */
     FabBdf bdf;
@@ -60,5 +60,9 @@ void fab_component_init(FabComponent *component, FabFabric *fabric,
 /* Adds a port, with one source at its egress (fab_port_set_sources()). */
 FabPort *fab_component_add_port(FabComponent *component, const char *name,
                                 const FabPortParams *params);
+
+/* Gives @component, which has no port of its own, the use of @port of another
+ * component as its port 0. */
+void fab_component_share_port(FabComponent *component, FabPort *port);
 
 #endif

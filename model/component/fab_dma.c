@@ -4,7 +4,6 @@
 #include "fab_outage_priv.h"
 #include "fab_answer_priv.h"
 
-#define NO_TAG     UINT16_MAX
 #define PAGE_BYTES 4096
 
 /* Of FabDma.last_order, until the last TLP of a write leaves the ATC: the other
@@ -35,7 +34,7 @@ static inline FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
     FabTlp *tlp = fab_tlp_new(endpoint->component.fabric, dma->type);
 
     tlp->addr = dma->addr + dma->issued_bytes;
-    tlp->requester_id = endpoint->component.bdf;
+    tlp->requester_id = dma->function->component.bdf;
     tlp->attr = (endpoint->params.relaxed_ordering ? FAB_ATTR_RO : 0) |
                 (endpoint->params.id_ordering ? FAB_ATTR_IDO : 0);
     tlp->ecrc = endpoint->params.ecrc;
@@ -106,6 +105,7 @@ static void write_start(FabEndpoint *endpoint, FabDma *dma)
     SimTime now = sim_engine_now(endpoint->component.engine);
 
     engine->writes_started++;
+    engine->start_turn = dma->function;
     dma->not_before = now + endpoint->params.write_latency;
     if (endpoint->params.write_move.beat_bytes) {
         engine->write_moved_at =
@@ -163,55 +163,88 @@ static inline bool has_room(const FabEndpoint *endpoint, FabClass cls)
             fab_atc_held(endpoint->atc, cls) < endpoint->params.ats.writes);
 }
 
-static inline void request_send(FabEndpoint *endpoint, FabTlp *tlp)
+/* Returns whether the address of @dma is to be translated here. */
+static inline bool is_for_atc(const FabEndpoint *endpoint, const FabDma *dma)
 {
-    if (G_UNLIKELY(endpoint->atc)) {
+    return G_UNLIKELY(endpoint->atc) && dma->function == endpoint;
+}
+
+static inline void request_send(FabEndpoint *endpoint, const FabDma *dma,
+                                FabTlp *tlp)
+{
+    if (is_for_atc(endpoint, dma)) {
         fab_atc_send(endpoint->atc, tlp);
     } else {
         fab_port_send(endpoint->component.ports[0], ENDPOINT_SOURCE, tlp);
     }
 }
 
-/* The queue whose first order makes the next request: @own of the engine if
+/* The queue whose first order makes the next request: @own of @lane if
  * @is_ready, or @threads, in turn. NULL: none. */
-static DmaQueue *queue_next(DmaEngine *engine, DmaQueue *own, bool is_ready,
+static DmaQueue *queue_next(DmaLane *lane, DmaQueue *own, bool is_ready,
                             DmaQueue *threads)
 {
     if (is_ready && threads->head) {
-        engine->is_threads_turn = !engine->is_threads_turn;
-        return engine->is_threads_turn ? threads : own;
+        lane->is_threads_turn = !lane->is_threads_turn;
+        return lane->is_threads_turn ? threads : own;
     }
     return is_ready ? own : threads->head ? threads : NULL;
 }
 
-/* Returns whether the first write of the engine can go on now. */
-static bool write_is_ready(DmaEngine *engine, SimTime now)
+/* Returns whether the first write of @function can go on now. If it cannot
+ * yet, an event comes when it can. */
+static bool write_is_ready(FabEndpoint *function, SimTime now)
 {
-    const FabDma *dma = engine->writes.head;
+    SimEvent *event = &function->device->dma.start_event;
+    const FabDma *dma = function->lane.writes.head;
 
-    if (!dma || dma == engine->unstarted) { /* write_left() begins it */
+    if (!dma) {
         return false;
     }
     if (dma->not_before > now) {
-        sim_event_reschedule(&engine->start_event, dma->not_before);
+        bool is_other = function->next != function &&
+                        sim_event_is_pending(event) &&
+                        event->time < dma->not_before;
+
+        if (!is_other) {
+            sim_event_reschedule(event, dma->not_before);
+        }
         return false;
     }
     return true;
 }
 
+/* The queue with the next write, of the functions in turn; NULL: none. */
+static DmaQueue *writes_next(FabEndpoint *endpoint, SimTime now)
+{
+    FabEndpoint *last = endpoint->dma.write_turn, *function = last;
+
+    do {
+        DmaLane *lane;
+        DmaQueue *queue;
+
+        function = function->next;
+        lane = &function->lane;
+        queue = queue_next(lane, &lane->writes, write_is_ready(function, now),
+                           &lane->thread_writes);
+        if (queue) {
+            endpoint->dma.write_turn = function;
+            return queue;
+        }
+    } while (function != last);
+    return NULL;
+}
+
 /* Issues writes until the egress takes no more. */
 static void writes_issue(FabEndpoint *endpoint)
 {
-    DmaEngine *engine = &endpoint->dma;
     FabPort *port = endpoint->component.ports[0];
     SimTime now = sim_engine_now(endpoint->component.engine);
     uint32_t most = MIN(endpoint->params.write_bytes, port->mps_bytes);
     DmaQueue *queue;
 
     while (has_room(endpoint, FAB_CLASS_P) &&
-           (queue =
-                queue_next(engine, &engine->writes, write_is_ready(engine, now),
-                           &engine->thread_writes))) {
+           (queue = writes_next(endpoint, now))) {
         FabDma *dma = queue->head;
         FabTlp *tlp = request_new(endpoint, dma);
 
@@ -223,16 +256,15 @@ static void writes_issue(FabEndpoint *endpoint)
         }
         tlp->transaction = dma->transaction;
         fab_account_made(&endpoint->component.fabric->accounts, tlp);
-        endpoint->counters.written_bytes += tlp->payload_bytes;
         if (dma->issued_bytes == dma->size_bytes) {
             queue_pop(queue);
-            queue_push(&engine->leaving, dma);
+            queue_push(&endpoint->dma.leaving, dma);
             dma->last_order =
-                G_UNLIKELY(endpoint->atc)
+                is_for_atc(endpoint, dma)
                     ? IN_ATC | fab_atc_posted_received(endpoint->atc)
                     : port->order;
         }
-        request_send(endpoint, tlp);
+        request_send(endpoint, dma, tlp);
     }
 }
 
@@ -249,13 +281,27 @@ static void note_tag_wait(FabEndpoint *endpoint, bool waits)
     engine->tag_wait = waits;
 }
 
-/* Returns whether another read may be under way. One always may. */
-static inline bool has_flight_room(const FabEndpoint *endpoint)
+/* The queue with the next read, of the functions in turn; NULL: none. */
+static DmaQueue *reads_next(FabEndpoint *endpoint)
 {
-    uint32_t most = endpoint->params.flight_bytes;
+    FabEndpoint *last = endpoint->dma.read_turn, *function = last;
 
-    return !most || endpoint->dma.tags_used == 0 ||
-           endpoint->dma.flight_bytes + endpoint->params.read_bytes <= most;
+    do {
+        DmaLane *lane;
+        DmaQueue *queue;
+
+        function = function->next;
+        lane = &function->lane;
+        queue =
+            queue_next(lane, &lane->reads,
+                       lane->reads.head && fab_dma_has_flight_room(endpoint),
+                       &lane->thread_reads);
+        if (queue) {
+            endpoint->dma.read_turn = function;
+            return queue;
+        }
+    } while (function != last);
+    return NULL;
 }
 
 /* Issues reads until there is no free tag or the egress takes no more. */
@@ -265,10 +311,7 @@ static void reads_issue(FabEndpoint *endpoint)
     DmaQueue *queue;
 
     while (engine->tags_used < engine->tags_usable &&
-           has_room(endpoint, FAB_CLASS_NP) &&
-           (queue = queue_next(engine, &engine->reads,
-                               engine->reads.head && has_flight_room(endpoint),
-                               &engine->thread_reads))) {
+           has_room(endpoint, FAB_CLASS_NP) && (queue = reads_next(endpoint))) {
         FabDma *dma = queue->head;
         FabTlp *tlp = request_new(endpoint, dma);
         DmaRead *read = &engine->tags[engine->free_tag];
@@ -287,15 +330,18 @@ static void reads_issue(FabEndpoint *endpoint)
         engine->flight_bytes += dma->is_direct ? 0 : tlp->request_bytes;
         dma->issued_bytes += tlp->request_bytes;
         endpoint->counters.read_bytes += tlp->request_bytes;
+        if (G_UNLIKELY(dma->function != endpoint)) {
+            dma->function->counters.read_bytes += tlp->request_bytes;
+        }
         if (dma->issued_bytes == dma->size_bytes) {
             queue_pop(queue);
         }
-        request_send(endpoint, tlp);
+        request_send(endpoint, dma, tlp);
     }
-    note_tag_wait(endpoint,
-                  (engine->reads.head || engine->thread_reads.head) &&
-                      (engine->tags_used == engine->tags_usable ||
-                       (engine->reads.head && !has_flight_room(endpoint))));
+    note_tag_wait(endpoint, fab_dma_has_reads(endpoint, false) &&
+                                (engine->tags_used == engine->tags_usable ||
+                                 (fab_dma_has_reads(endpoint, true) &&
+                                  !fab_dma_has_flight_room(endpoint))));
 }
 
 static void start_event(SimEvent *event)
@@ -315,6 +361,26 @@ void fab_dma_leaves(FabEndpoint *endpoint, const FabTlp *tlp)
     if (dma) {
         dma->last_order = endpoint->component.ports[0]->order;
     }
+}
+
+/* Begins the first write that params.writes has held back, of the functions in
+ * turn. */
+static void held_start(FabEndpoint *endpoint)
+{
+    FabEndpoint *last = endpoint->dma.start_turn, *function = last;
+
+    do {
+        FabDma *dma;
+
+        function = function->next;
+        dma = function->lane.held.head;
+        if (dma) {
+            queue_pop(&function->lane.held);
+            queue_push(&function->lane.writes, dma);
+            write_start(endpoint, dma);
+            return;
+        }
+    } while (function != last);
 }
 
 /* A posted TLP has left. It may be the last TLP of a write. That is mostly the
@@ -339,12 +405,9 @@ static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
             queue->tail = before;
         }
     }
-    endpoint->dma.writes_started -= dma->is_direct ? 0 : 1;
-    if (endpoint->dma.unstarted && !dma->is_direct) {
-        FabDma *next = endpoint->dma.unstarted;
-
-        endpoint->dma.unstarted = next->next;
-        write_start(endpoint, next);
+    if (!dma->is_direct) {
+        endpoint->dma.writes_started--;
+        held_start(endpoint);
     }
     dma->left_at = endpoint->component.ports[0]->busy_until;
     dma->done(dma);
@@ -354,38 +417,60 @@ static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
  * write fails. */
 static void write_lost(FabEndpoint *endpoint, const FabTlp *tlp)
 {
+    FabEndpoint *function =
+        fab_endpoint_function_of(endpoint, tlp->requester_id);
     FabDma *dma = endpoint->dma.leaving.head;
 
-    while (dma && dma->last_order < tlp->egress_order) {
+    while (dma &&
+           (dma->last_order < tlp->egress_order || dma->function != function)) {
         dma = dma->next;
     }
-    dma = dma ? dma : endpoint->dma.writes.head;
-    dma = dma ? dma : endpoint->dma.thread_writes.head;
+    dma = dma ? dma : function->lane.writes.head;
+    dma = dma ? dma : function->lane.thread_writes.head;
     if (!dma) {
         return;
     }
     dma->status = FAB_STATUS_UR;
-    endpoint->counters.written_bytes -= tlp->payload_bytes;
+}
+
+/* Counts the write @tlp, which has left, for the device and for the virtual
+ * function that made it. */
+static inline void count_written(FabEndpoint *endpoint, const FabTlp *tlp)
+{
+    endpoint->counters.written_bytes += tlp->payload_bytes;
+    if (G_UNLIKELY(endpoint->next != endpoint)) {
+        FabEndpoint *function =
+            fab_endpoint_function_of(endpoint, tlp->requester_id);
+
+        if (function != endpoint) {
+            function->counters.written_bytes += tlp->payload_bytes;
+        }
+    }
 }
 
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabEndpoint *endpoint = owner;
+    bool is_write = tlp->type == FAB_TLP_MWR;
 
-    if (G_UNLIKELY(port->special) && tlp->type == FAB_TLP_MWR &&
-        port->is_down) {
+    if (G_UNLIKELY(port->special) && is_write && port->is_down) {
         write_lost(endpoint, tlp);
-    } else if (tlp->metered) {
-        fab_account_left(&endpoint->component.fabric->accounts, port, tlp,
-                         sim_engine_now(endpoint->component.engine));
+    } else {
+        if (is_write) {
+            count_written(endpoint, tlp);
+        }
+        if (tlp->metered) {
+            fab_account_left(&endpoint->component.fabric->accounts, port, tlp,
+                             sim_engine_now(endpoint->component.engine));
+        }
     }
-    if (tlp->type == FAB_TLP_MWR && endpoint->dma.leaving.head) {
+    if (is_write && endpoint->dma.leaving.head) {
         write_left(endpoint, tlp);
     }
-    if (endpoint->dma.writes.head || endpoint->dma.thread_writes.head) {
+    if (fab_dma_has_writes(endpoint)) {
         writes_issue(endpoint);
     }
-    if (endpoint->dma.reads.head || endpoint->dma.thread_reads.head) {
+    if (fab_dma_has_reads(endpoint, false)) {
         reads_issue(endpoint);
     }
 }
@@ -404,7 +489,7 @@ static void read_finish(FabEndpoint *endpoint, uint16_t tag)
     if (G_UNLIKELY(endpoint->atc)) {
         fab_atc_read_over(endpoint->atc, tag);
     }
-    if (engine->reads.head || engine->thread_reads.head) {
+    if (fab_dma_has_reads(endpoint, false)) {
         reads_issue(endpoint);
     }
     if (dma->finished_bytes == dma->size_bytes) {
@@ -513,8 +598,8 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
     DmaRead *read;
     uint32_t bytes;
 
-    if (tlp->requester_id != endpoint->component.bdf ||
-        tag >= endpoint->params.tags || !engine->tags[tag].dma ||
+    if (tag >= endpoint->params.tags || !engine->tags[tag].dma ||
+        tlp->requester_id != engine->tags[tag].dma->function->component.bdf ||
         fab_timeout_is_late(endpoint->component.fabric, tlp->transaction,
                             engine->tags[tag].transaction)) {
         fab_tlp_refuse(&endpoint->component, tlp, FAB_STATUS_UR,
@@ -553,11 +638,15 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
 void fab_dma_translated(FabEndpoint *endpoint, FabDma *dma)
 {
     DmaEngine *engine = &endpoint->dma;
+    DmaLane *lane = &dma->function->lane;
     bool writes = dma->type == FAB_TLP_MWR;
-    DmaQueue *queue =
-        dma->is_direct ? writes ? &engine->thread_writes : &engine->thread_reads
-        : writes       ? &engine->writes
-                       : &engine->reads;
+    bool is_held = writes && !dma->is_direct && endpoint->params.writes &&
+                   engine->writes_started >= endpoint->params.writes;
+    DmaQueue *queue = dma->is_direct
+                          ? writes ? &lane->thread_writes : &lane->thread_reads
+                      : is_held ? &lane->held
+                      : writes  ? &lane->writes
+                                : &lane->reads;
 
     if (dma->is_fetch) {
         queue_push_first(queue, dma);
@@ -567,16 +656,11 @@ void fab_dma_translated(FabEndpoint *endpoint, FabDma *dma)
     if (writes) {
         dma->transaction =
             dma->metered ? fab_transaction_new(endpoint->component.fabric) : 0;
-        if (dma->is_direct) {
-            /* It begins at once. */
-        } else if (endpoint->params.writes &&
-                   engine->writes_started >= endpoint->params.writes) {
-            engine->unstarted = engine->unstarted ? engine->unstarted : dma;
-        } else {
+        if (!dma->is_direct && !is_held) { /* those of threads begin at once */
             write_start(endpoint, dma);
         }
     }
-    if (queue->head != dma) {
+    if (is_held || queue->head != dma) {
         return;
     }
     if (writes) {
@@ -586,15 +670,18 @@ void fab_dma_translated(FabEndpoint *endpoint, FabDma *dma)
     }
 }
 
-void fab_endpoint_dma(FabEndpoint *endpoint, FabDma *dma)
+void fab_endpoint_dma(FabEndpoint *function, FabDma *dma)
 {
+    FabEndpoint *endpoint = function->device;
+
+    dma->function = function;
     g_assert(dma->size_bytes > 0 && dma->done);
     g_assert(dma->type == FAB_TLP_MWR || dma->type == FAB_TLP_MRD);
     if (dma->addr >= FAB_ADDR_UNMAPPED) {
         /* The buffer could not be mapped, so it has no address. */
         dma->status = FAB_STATUS_CA;
         dma->left_at = 0;
-        fab_account_fail(&endpoint->component, dma->flow,
+        fab_account_fail(&function->component, dma->flow,
                          dma->type == FAB_TLP_MRD, dma->addr,
                          FAB_LOSS_NO_ADDRESS);
         dma->done(dma);
@@ -624,6 +711,9 @@ void fab_dma_init(FabEndpoint *endpoint)
     engine->tags_usable = MIN(endpoint->params.reads, count);
     engine->draining_head = NO_TAG;
     engine->draining_tail = NO_TAG;
+    engine->start_turn = endpoint;
+    engine->write_turn = endpoint;
+    engine->read_turn = endpoint;
     sim_event_init(&engine->start_event, endpoint->component.engine,
                    start_event, SIM_PRIORITY_NORMAL, endpoint->component.rank);
     sim_event_init(&engine->drain_event, endpoint->component.engine,
@@ -643,146 +733,4 @@ void fab_dma_free(FabEndpoint *endpoint)
     sim_event_cancel(&endpoint->dma.move_event);
     sim_event_cancel(&endpoint->dma.timeout_event);
     g_free(endpoint->dma.tags);
-}
-
-/* ---- For observers --------------------------------------------------- */
-
-void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state)
-{
-    const FabPort *port = endpoint->component.ports[0];
-
-    *ret_state = (FabResourceState){
-        .kind = FAB_RESOURCE_TAGS,
-        .size = endpoint->dma.tags_usable,
-        .unit_bytes = endpoint->params.read_bytes,
-        .used = endpoint->dma.tags_used,
-        .is_wanted =
-            endpoint->dma.reads.head || endpoint->dma.thread_reads.head,
-        .requests = port->counters.tlps_sent[FAB_CLASS_NP],
-    };
-}
-
-void fab_dma_flight_resource(const FabEndpoint *endpoint,
-                             FabResourceState *ret_state)
-{
-    const DmaEngine *engine = &endpoint->dma;
-    uint32_t size =
-        MAX(endpoint->params.flight_bytes / endpoint->params.read_bytes, 1);
-
-    fab_dma_resource(endpoint, ret_state);
-    ret_state->kind = FAB_RESOURCE_FLIGHT;
-    ret_state->size = size;
-    /* Reads of less than the largest size may be more than `size`. */
-    ret_state->used = has_flight_room(endpoint)
-                          ? MIN(engine->tags_used, size - 1)
-                          : MAX(engine->tags_used, size);
-}
-
-/* The place of reads without any request, while the engine makes no more.
- * @is_own: they are not those of threads. */
-static FabPlaceKind unissued_place(const FabEndpoint *endpoint, bool is_own)
-{
-    FabLinkState link;
-
-    if (endpoint->dma.tags_used == endpoint->dma.tags_usable ||
-        (is_own && !has_flight_room(endpoint))) {
-        return FAB_PLACE_TAG;
-    }
-    fab_port_observe(endpoint->component.ports[0], &link);
-    return fab_port_queue_place(&link, FAB_CLASS_NP);
-}
-
-/* The orders of @queue, whose requests lack what @unissued says. */
-static void queue_waiters(const FabEndpoint *endpoint, const DmaQueue *queue,
-                          FabPlaceKind unissued, FabDmaWaiterFn fn, void *data)
-{
-    for (const FabDma *dma = queue->head; dma; dma = dma->next) {
-        FabDmaWaiter waiter = {.flow = dma->flow, .phase = FAB_DMA_READING};
-
-        if (dma->issued_bytes == 0) {
-            waiter.phase = FAB_DMA_UNISSUED;
-            waiter.place = unissued;
-            waiter.port =
-                unissued == FAB_PLACE_TAG ? NULL : endpoint->component.ports[0];
-        }
-        fn(data, &waiter);
-    }
-}
-
-static void read_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
-                         void *data)
-{
-    const DmaEngine *engine = &endpoint->dma;
-
-    queue_waiters(endpoint, &engine->reads, unissued_place(endpoint, true), fn,
-                  data);
-    queue_waiters(endpoint, &engine->thread_reads,
-                  unissued_place(endpoint, false), fn, data);
-    for (uint32_t i = 0; engine->tags_used > 0 && i < endpoint->params.tags;
-         i++) {
-        if (engine->tags[i].dma) {
-            fn(data, &(FabDmaWaiter){.flow = engine->tags[i].dma->flow,
-                                     .phase = FAB_DMA_READING});
-        }
-    }
-    for (uint16_t tag = engine->draining_head; tag != NO_TAG;
-         tag = engine->tags[tag].next) {
-        fn(data, &(FabDmaWaiter){
-                     .flow = engine->tags[tag].dma->flow,
-                     .phase = FAB_DMA_DRAINING,
-                     .bytes = MAX(engine->tags[tag].left_bytes, 1),
-                     .place = FAB_PLACE_DEVICE,
-                 });
-    }
-    for (const FabDma *dma = engine->moving.head; dma; dma = dma->next) {
-        fn(data, &(FabDmaWaiter){
-                     .flow = dma->flow,
-                     .phase = FAB_DMA_DRAINING,
-                     .bytes = dma->size_bytes,
-                     .place = FAB_PLACE_DEVICE,
-                 });
-    }
-}
-
-static void write_waiters(const FabEndpoint *endpoint, const DmaQueue *queue,
-                          FabDmaWaiterFn fn, void *data)
-{
-    const FabPort *port = endpoint->component.ports[0];
-    SimTime now = sim_engine_now(endpoint->component.engine);
-    FabLinkState link;
-    bool held = false;
-
-    if (!queue->head) {
-        return;
-    }
-    fab_port_observe(port, &link);
-    for (const FabDma *dma = queue->head; dma; dma = dma->next) {
-        FabDmaWaiter waiter = {
-            .flow = dma->flow,
-            .phase = FAB_DMA_WRITING,
-            .place = FAB_PLACE_SERIAL,
-            .port = port,
-        };
-
-        held |= dma == endpoint->dma.unstarted;
-        if (held || (dma->issued_bytes == 0 && dma->not_before > now)) {
-            waiter.place = FAB_PLACE_DEVICE;
-            waiter.port = NULL;
-        } else if (fab_credits_lack_class(link.lacks, FAB_CLASS_P)) {
-            waiter.place = FAB_PLACE_CREDITS;
-        }
-        fn(data, &waiter);
-    }
-}
-
-void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn, void *data)
-{
-    if (endpoint->mmu) {
-        fab_mmu_waiters(endpoint->mmu, fn, data);
-    }
-    read_waiters(endpoint, fn, data);
-    /* The writes in `leaving` were ordered before those in `writes`. */
-    write_waiters(endpoint, &endpoint->dma.leaving, fn, data);
-    write_waiters(endpoint, &endpoint->dma.writes, fn, data);
-    write_waiters(endpoint, &endpoint->dma.thread_writes, fn, data);
 }

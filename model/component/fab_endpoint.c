@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_endpoint_priv.h"
 
+#include <string.h>
+
 #include "fab_root_ats_priv.h"
 #include "fab_answer_priv.h"
 
@@ -8,6 +10,30 @@
 
 /* The only Read Completion Boundary an Endpoint may use (PCIe 5.0 s2.3.1.1). */
 #define ENDPOINT_RCB_BYTES 128
+
+/* The function of @endpoint with a BAR that holds @addr; NULL: none. */
+static FabEndpoint *function_at(FabEndpoint *endpoint, FabBusAddr addr)
+{
+    FabEndpoint *function = endpoint;
+
+    do {
+        if (fab_component_find_bar(&function->component, addr) >= 0) {
+            return function;
+        }
+        function = function->next;
+    } while (function != endpoint);
+    return NULL;
+}
+
+/* Counts @bytes that @function of @endpoint has served. */
+static void count_served(FabEndpoint *endpoint, FabEndpoint *function,
+                         uint32_t bytes)
+{
+    endpoint->counters.served_bytes += bytes;
+    if (function != endpoint) {
+        function->counters.served_bytes += bytes;
+    }
+}
 
 static void read_answer(FabComponent *owner, FabTlp *tlp)
 {
@@ -17,20 +43,24 @@ static void read_answer(FabComponent *owner, FabTlp *tlp)
             ? MAX(endpoint->params.completion_bytes, ENDPOINT_RCB_BYTES)
             : owner->ports[0]->mps_bytes;
 
-    endpoint->counters.served_bytes += tlp->request_bytes;
-    fab_tlp_answer(tlp, ENDPOINT_SOURCE, owner->bdf, most, ENDPOINT_RCB_BYTES,
-                   endpoint->params.ecrc);
+    FabEndpoint *function = function_at(endpoint, tlp->addr);
+
+    count_served(endpoint, function, tlp->request_bytes);
+    fab_tlp_answer(tlp, ENDPOINT_SOURCE, function->component.bdf, most,
+                   ENDPOINT_RCB_BYTES, endpoint->params.ecrc);
 }
 
 static void request_receive(FabEndpoint *endpoint, FabPort *ingress,
                             FabTlp *tlp)
 {
     FabComponent *component = &endpoint->component;
+    FabEndpoint *function = function_at(endpoint, tlp->addr);
 
     /* Bad data must not change a register (PCIe 5.0 s2.7.2.2). */
-    if (fab_component_find_bar(component, tlp->addr) < 0 || tlp->poisoned) {
+    if (!function || tlp->poisoned) {
         FabTlp *cpl =
-            fab_tlp_refuse(component, tlp, FAB_STATUS_UR, component->bdf);
+            fab_tlp_refuse(component, tlp, FAB_STATUS_UR,
+                           function ? function->component.bdf : component->bdf);
 
         if (cpl) {
             fab_port_send(ingress, ENDPOINT_SOURCE, cpl);
@@ -38,7 +68,7 @@ static void request_receive(FabEndpoint *endpoint, FabPort *ingress,
     } else if (tlp->cls == FAB_CLASS_NP) {
         fab_completer_read(&endpoint->completer, tlp);
     } else {
-        endpoint->counters.served_bytes += tlp->payload_bytes;
+        count_served(endpoint, function, tlp->payload_bytes);
         (void)fab_completer_write(&endpoint->completer, tlp, 0);
     }
 }
@@ -143,6 +173,9 @@ static bool endpoint_realize(FabComponent *component, GError **error)
     FabRoot *root =
         component->root ? fab_component_as_root(component->root) : NULL;
 
+    if (endpoint->device != endpoint) { /* its device does all for it */
+        return true;
+    }
     fab_dma_init(endpoint);
     if (root && endpoint->params.ats.entries && fab_root_has_ats(root)) {
         endpoint->atc = fab_atc_new(endpoint, fab_dma_leaves, error);
@@ -171,6 +204,9 @@ static void endpoint_free(FabComponent *component)
 {
     FabEndpoint *endpoint = (FabEndpoint *)component;
 
+    if (endpoint->device != endpoint) {
+        return;
+    }
     fab_dma_free(endpoint);
     fab_atc_free(endpoint->atc);
     fab_mmu_free(endpoint->mmu);
@@ -188,6 +224,19 @@ static void endpoint_caching(const FabComponent *component, FabCaching *sum)
         fab_mmu_caching(endpoint->mmu, sum);
     }
 }
+
+/* Every access to a function comes in at its device's port. */
+static void function_receive(FabComponent *component, FabPort *ingress,
+                             FabTlp *tlp)
+{
+    g_assert_not_reached();
+}
+
+static const FabComponentOps function_ops = {
+    .receive = function_receive,
+    .realize = endpoint_realize,
+    .free = endpoint_free,
+};
 
 static const FabComponentOps endpoint_ops = {
     .receive = endpoint_receive,
@@ -212,6 +261,8 @@ FabEndpoint *fab_endpoint_new(FabFabric *fabric, const char *name,
     g_assert(params->tags >= 1 && params->reads >= 1);
     fab_component_init(component, fabric, &endpoint_ops, FAB_KIND_ENDPOINT,
                        name);
+    endpoint->device = endpoint;
+    endpoint->next = endpoint;
     endpoint->params = *params;
     if (params->queue == 0) {
         endpoint->params.queue = DMA_QUEUE_TLPS;
@@ -225,6 +276,58 @@ FabEndpoint *fab_endpoint_new(FabFabric *fabric, const char *name,
     return endpoint;
 }
 
+FabEndpoint *fab_endpoint_function_new(FabEndpoint *device, const char *name,
+                                       unsigned offset)
+{
+    FabFabric *fabric = device->component.fabric;
+    FabEndpoint *function = FAB_ARENA_NEW(&fabric->arena, FabEndpoint, 1);
+    FabEndpoint *last = device;
+
+    g_assert(device->device == device);
+    fab_component_init(&function->component, fabric, &function_ops,
+                       FAB_KIND_ENDPOINT, name);
+    fab_component_share_port(&function->component, device->component.ports[0]);
+    memcpy(function->component.bars, device->params.bars,
+           sizeof(device->params.bars));
+    function->params = device->params;
+    function->device = device;
+    function->offset = offset;
+    while (last->next != device) {
+        last = last->next;
+    }
+    function->next = device;
+    last->next = function;
+    return function;
+}
+
+FabEndpoint *fab_endpoint_device(FabEndpoint *endpoint)
+{
+    return endpoint->device;
+}
+
+FabEndpoint *fab_endpoint_next_function(const FabEndpoint *function)
+{
+    return function->next == function->device ? NULL : function->next;
+}
+
+unsigned fab_endpoint_function_offset(const FabEndpoint *endpoint)
+{
+    return endpoint->offset;
+}
+
+FabEndpoint *fab_endpoint_function_of(FabEndpoint *endpoint, FabBdf bdf)
+{
+    FabEndpoint *function = endpoint;
+
+    do {
+        if (function->component.bdf == bdf) {
+            return function;
+        }
+        function = function->next;
+    } while (function != endpoint);
+    return endpoint;
+}
+
 FabComponent *fab_endpoint_component(FabEndpoint *endpoint)
 {
     return &endpoint->component;
@@ -232,7 +335,9 @@ FabComponent *fab_endpoint_component(FabEndpoint *endpoint)
 
 FabEndpoint *fab_component_as_endpoint(FabComponent *component)
 {
-    return component->ops == &endpoint_ops ? (FabEndpoint *)component : NULL;
+    return component->ops == &endpoint_ops || component->ops == &function_ops
+               ? (FabEndpoint *)component
+               : NULL;
 }
 
 const FabEndpointParams *fab_endpoint_params(const FabEndpoint *endpoint)
@@ -243,18 +348,18 @@ const FabEndpointParams *fab_endpoint_params(const FabEndpoint *endpoint)
 unsigned fab_endpoint_watch(FabEndpoint *endpoint, FabBusAddr addr,
                             uint64_t size_bytes, FabWatchFn fn, void *owner)
 {
-    return fab_memory_watch(endpoint->completer.memory, addr, size_bytes, fn,
-                            owner);
+    return fab_memory_watch(endpoint->device->completer.memory, addr,
+                            size_bytes, fn, owner);
 }
 
 void fab_endpoint_unwatch(FabEndpoint *endpoint, unsigned handle)
 {
-    fab_memory_unwatch(endpoint->completer.memory, handle);
+    fab_memory_unwatch(endpoint->device->completer.memory, handle);
 }
 
 SimTime fab_endpoint_load(FabEndpoint *endpoint, uint32_t size_bytes)
 {
-    return fab_memory_read(endpoint->completer.memory,
+    return fab_memory_read(endpoint->device->completer.memory,
                            sim_engine_now(endpoint->component.engine),
                            size_bytes);
 }
@@ -262,7 +367,7 @@ SimTime fab_endpoint_load(FabEndpoint *endpoint, uint32_t size_bytes)
 void fab_endpoint_store(FabEndpoint *endpoint, FabBusAddr addr,
                         uint32_t size_bytes, uint64_t data)
 {
-    FabMemory *memory = endpoint->completer.memory;
+    FabMemory *memory = endpoint->device->completer.memory;
 
     (void)fab_memory_write(memory, sim_engine_now(endpoint->component.engine),
                            size_bytes);

@@ -26,15 +26,21 @@ typedef struct DmaQueue {
     FabDma *head, *tail;
 } DmaQueue;
 
-/* Splits orders into TLPs, and matches completions with them. */
-typedef struct DmaEngine {
-    DmaQueue writes, reads; /* orders that are not wholly issued */
+/* The orders of a function that are not wholly issued. */
+typedef struct DmaLane {
+    DmaQueue held; /* writes that params.writes holds back */
+    DmaQueue writes, reads;
     DmaQueue thread_writes, thread_reads; /* the same of threads, which do not
                                              wait behind whole copies */
     bool is_threads_turn;                 /* when both have a request */
-    DmaQueue leaving;  /* writes whose last TLP waits at the egress */
-    FabDma *unstarted; /* first of `writes` that params.writes holds back;
-                          NULL: none */
+} DmaLane;
+
+/* Splits orders into TLPs, and matches completions with them. */
+typedef struct DmaEngine {
+    /* The functions whose write began, and that made a write and a read,
+     * last. */
+    FabEndpoint *start_turn, *write_turn, *read_turn;
+    DmaQueue leaving; /* writes whose last TLP waits at the egress */
     uint32_t writes_started;
     SimTime write_moved_at; /* when the data of the last write are moved */
     SimEvent start_event;   /* the first write's latency is over */
@@ -54,6 +60,11 @@ typedef struct DmaEngine {
 
 struct FabEndpoint {
     FabComponent component;
+    FabEndpoint *device; /* of a virtual function; else the endpoint itself */
+    FabEndpoint *next;   /* function of the device, in a ring */
+    unsigned offset;     /* of its Routing ID from the device's */
+    DmaLane lane;
+    /* The following are the device's alone, but for params and counters. */
     DmaEngine dma;
     FabEndpointParams params;
     FabAtc *atc;            /* NULL: its requests are not translated here */
@@ -61,6 +72,45 @@ struct FabEndpoint {
     FabCompleter completer; /* memory or registers behind the BARs */
     FabEndpointCounters counters;
 };
+
+/* Returns whether another read may be under way. One always may. */
+static inline bool fab_dma_has_flight_room(const FabEndpoint *endpoint)
+{
+    uint32_t most = endpoint->params.flight_bytes;
+
+    return !most || endpoint->dma.tags_used == 0 ||
+           endpoint->dma.flight_bytes + endpoint->params.read_bytes <= most;
+}
+
+/* Returns whether a function has writes that have begun, or reads. */
+static inline bool fab_dma_has_writes(const FabEndpoint *endpoint)
+{
+    const FabEndpoint *function = endpoint;
+
+    do {
+        if (function->lane.writes.head || function->lane.thread_writes.head) {
+            return true;
+        }
+        function = function->next;
+    } while (function != endpoint);
+    return false;
+}
+
+/* @without_threads: other than those of threads. */
+static inline bool fab_dma_has_reads(const FabEndpoint *endpoint,
+                                     bool without_threads)
+{
+    const FabEndpoint *function = endpoint;
+
+    do {
+        if (function->lane.reads.head ||
+            (!without_threads && function->lane.thread_reads.head)) {
+            return true;
+        }
+        function = function->next;
+    } while (function != endpoint);
+    return false;
+}
 
 /* fab_dma.c */
 void fab_dma_init(FabEndpoint *endpoint);
@@ -71,13 +121,17 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp);
 /* The write @tlp leaves the ATC, and is queued at the port next. */
 void fab_dma_leaves(FabEndpoint *endpoint, const FabTlp *tlp);
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp);
-/* For observers: the tags, the bytes in flight (if params.flight_bytes limits
- * them), and the orders that are not done. */
+/* fab_dma_observe.c: the tags, the bytes in flight (if params.flight_bytes
+ * limits them), and the orders that are not done. */
 void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state);
 void fab_dma_flight_resource(const FabEndpoint *endpoint,
                              FabResourceState *ret_state);
 void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
                      void *data);
+
+/* The function of @endpoint, a device, with the Routing ID @bdf; the device
+ * itself if there is none. */
+FabEndpoint *fab_endpoint_function_of(FabEndpoint *endpoint, FabBdf bdf);
 
 /* The only source of the endpoint's egress. It holds the endpoint's requests
  * and its completions for others, because a read completion must not pass
@@ -87,5 +141,7 @@ void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
 /* TLPs of a class that the engine keeps ready at the egress, unless the
  * parameters say otherwise. */
 #define DMA_QUEUE_TLPS 2
+
+#define NO_TAG UINT16_MAX
 
 #endif

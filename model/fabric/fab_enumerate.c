@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "fab_enumerate_priv.h"
 
+#include "fab_endpoint.h"
+
 #include <inttypes.h>
 #include <limits.h>
 
@@ -289,6 +291,30 @@ static bool push_below(Enumeration *e, FabPort *port, unsigned parent,
     return true;
 }
 
+/* Adds the virtual functions of @visit behind it, which is a device. They are
+ * functions of its bus: a bus below a port has one device, whose functions may
+ * have any of 256 numbers (ARI, PCIe 5.0 s6.13). */
+static bool add_virtual_functions(Enumeration *e, const Visit *visit,
+                                  GError **error)
+{
+    FabEndpoint *function = fab_component_as_endpoint(visit->component);
+
+    while (function && (function = fab_endpoint_next_function(function))) {
+        Visit own = *visit;
+
+        own.component = fab_endpoint_component(function);
+        own.devfn += fab_endpoint_function_offset(function);
+        if (own.devfn >= DEVS * FNS) {
+            g_set_error(error, FAB_ERROR, FAB_ERROR_ADDRESS,
+                        "%s: function %u of a device; a bus has %u",
+                        own.component->name, own.devfn, DEVS * FNS);
+            return false;
+        }
+        add_fn(e, &own);
+    }
+    return true;
+}
+
 /* Lists the functions depth-first. */
 static bool find_functions(Enumeration *e, GError **error)
 {
@@ -305,9 +331,10 @@ static bool find_functions(Enumeration *e, GError **error)
         g_array_set_size(e->visits, e->visits->len - 1);
         index = add_fn(e, &visit);
         if (!visit.bridge) {
-            continue;
-        }
-        if (visit.bridge->role == FAB_PORT_UPSTREAM) {
+            if (!add_virtual_functions(e, &visit, error)) {
+                return false;
+            }
+        } else if (visit.bridge->role == FAB_PORT_UPSTREAM) {
             push_downstream_ports(e, visit.component, index);
         } else if (visit.bridge->peer &&
                    !push_below(e, visit.bridge, index, error)) {

@@ -42,6 +42,12 @@ FabPort *fab_component_add_port(FabComponent *component, const char *name,
     return component->ports[index];
 }
 
+void fab_component_share_port(FabComponent *component, FabPort *port)
+{
+    component->ports = g_new(FabPort *, 1);
+    component->ports[0] = port;
+}
+
 const char *fab_component_name(const FabComponent *component)
 {
     return component->name;
@@ -92,6 +98,8 @@ unsigned fab_component_port_count(const FabComponent *component)
 
 FabPort *fab_component_port(const FabComponent *component, unsigned index)
 {
-    g_return_val_if_fail(index < component->port_count, NULL);
+    g_return_val_if_fail(index < component->port_count ||
+                             (index == 0 && component->ports),
+                         NULL);
     return component->ports[index];
 }

@@ -245,18 +245,25 @@ static uint64_t dma_left(const FabFlow *flow, uint64_t *ret_grain)
     return MAX(self->params.count - self->issued, 1) - 1;
 }
 
+static uint64_t dma_unit_bytes(const FabFlow *flow)
+{
+    const DmaFlow *self = (const DmaFlow *)flow;
+
+    return self->params.size_bytes * (self->params.then_read ? 2 : 1);
+}
+
 static void dma_skip(FabFlow *flow, uint64_t units, SimTime time)
 {
     DmaFlow *self = (DmaFlow *)flow;
-    uint64_t bytes = self->params.size_bytes * (self->params.then_read ? 2 : 1);
 
     self->params.count -= units;
-    fab_flow_left_out(flow, units, units * bytes);
+    fab_flow_left_out(flow, units, units * dma_unit_bytes(flow));
 }
 
 static const FabFlowOps dma_ops = {
     .left = dma_left,
     .skip = dma_skip,
+    .unit_bytes = dma_unit_bytes,
     .marks = true,
     .event = dma_event,
     .free = dma_free,

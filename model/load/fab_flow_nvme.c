@@ -648,17 +648,23 @@ static uint64_t nvme_left(const FabFlow *flow, uint64_t *ret_grain)
     return MAX(self->params.count - self->started, 1) - 1;
 }
 
+static uint64_t nvme_unit_bytes(const FabFlow *flow)
+{
+    return ((const NvmeFlow *)flow)->params.size_bytes;
+}
+
 static void nvme_skip(FabFlow *flow, uint64_t units, SimTime time)
 {
     NvmeFlow *self = (NvmeFlow *)flow;
 
     self->params.count -= units;
-    fab_flow_left_out(flow, units, units * self->params.size_bytes);
+    fab_flow_left_out(flow, units, units * nvme_unit_bytes(flow));
 }
 
 static const FabFlowOps nvme_ops = {
     .left = nvme_left,
     .skip = nvme_skip,
+    .unit_bytes = nvme_unit_bytes,
     .marks = true,
     .event = nvme_event,
     .free = nvme_free,
@@ -673,10 +679,12 @@ const SimTime *fab_nvme_flow_stages(const FabFlow *flow)
 
 /* ---- Set-up ---------------------------------------------------------- */
 
-/* The controller of @device that another flow has made; NULL if there is none.
+/* The controller of @function that another flow has made; NULL if there is
+ * none.
  */
-static FabNvme *find_peer(FabFabric *fabric, const FabEndpoint *device)
+static FabNvme *find_peer(FabFabric *fabric, FabEndpoint *function)
 {
+    const FabEndpoint *device = fab_endpoint_device(function);
     FabFlow *flow;
 
     for (uint32_t i = 1; (flow = fab_flow_nth(fabric, i)); i++) {
@@ -737,6 +745,7 @@ static void queue_init(NvmeFlow *self, const FabNvmePlaces *places)
         .shadow = places->device[3],
         .event = places->device[3] + FAB_NVME_PAGE_BYTES,
         .sqes = self->sqes,
+        .function = self->params.device,
         .interrupt = !self->params.polling,
         .msi_addr = places->msi,
         .msi_data = OWN_MSI | self->flow.number,

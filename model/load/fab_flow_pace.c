@@ -215,6 +215,9 @@ static FabPaceMoment moment_of(const FabFlow *flow, SimTime now)
         .at = now,
         .sent = left,
         .under_way = left > arrived ? left - arrived : 0,
+        .ended = flow->ops->unit_bytes
+                     ? flow->pace->done * flow->ops->unit_bytes(flow)
+                     : 0,
         .latency_sum = sim_histogram_sum(flow->latency),
         .latency_count = sim_histogram_count(flow->latency),
         .held = sum.held,

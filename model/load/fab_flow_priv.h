@@ -28,6 +28,9 @@ typedef struct FabFlowOps {
      * fab_flow_left_out(). */
     void (*skip)(FabFlow *flow, uint64_t units, SimTime time);
     bool marks; /* it calls fab_flow_mark(); otherwise units are ps */
+    /* The bytes that flow->meter counts for a unit. NULL: they differ, or the
+     * unit is a byte. */
+    uint64_t (*unit_bytes)(const FabFlow *flow);
 } FabFlowOps;
 
 /* First member of every flow. */

@@ -162,7 +162,7 @@ static void tail_looked(FabDma *dma)
 static void bell_seen(void *owner, FabBusAddr addr, uint64_t data)
 {
     FabNvmeQueue *queue = owner;
-    const FabComponent *device = fab_endpoint_component(queue->nvme->device);
+    const FabComponent *device = fab_endpoint_component(queue->params.function);
     FabBusAddr bells = device->bars[0].addr + BELLS_OFFSET +
                        (FabBusAddr)queue->number * 2 * FAB_NVME_BELL_BYTES;
     uint32_t value = (uint32_t)data;
@@ -219,7 +219,7 @@ FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
                                  const FabNvmeQueueParams *params)
 {
     FabNvmeQueue *queue = g_new0(FabNvmeQueue, 1);
-    const FabComponent *device = fab_endpoint_component(nvme->device);
+    const FabComponent *device = fab_endpoint_component(params->function);
     FabLend *lend;
 
     queue->nvme = nvme;
@@ -238,7 +238,7 @@ FabNvmeQueue *fab_nvme_queue_new(FabNvme *nvme,
         2 * FAB_NVME_BELL_BYTES, bell_seen, queue);
     g_ptr_array_add(nvme->queues, queue);
     queue->number = nvme->queues->len;
-    lend = fab_lend_of(nvme->device);
+    lend = fab_lend_of(params->function);
     if (params->interrupt && lend) {
         fab_lend_set_interrupt(lend, interrupt_take, nvme);
         fab_lend_msi(lend, queue->number, &queue->params.msi_addr,
@@ -317,7 +317,7 @@ static void slot_init(FabNvme *nvme, FabNvmeSlot *slot)
 FabNvme *fab_nvme_ref(FabNvme *peer, FabEndpoint *device,
                       const FabNvmeParams *params)
 {
-    FabComponent *component = fab_endpoint_component(device);
+    FabComponent *component;
     g_autofree char *stream = NULL;
     FabNvme *nvme = peer;
 
@@ -326,7 +326,8 @@ FabNvme *fab_nvme_ref(FabNvme *peer, FabEndpoint *device,
         return peer;
     }
     nvme = g_new0(FabNvme, 1);
-    nvme->device = device;
+    nvme->device = fab_endpoint_device(device);
+    component = fab_endpoint_component(nvme->device);
     nvme->params = *params;
     nvme->drive.times = (FabDriveTimes){
         .overhead = params->overhead,

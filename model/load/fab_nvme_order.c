@@ -11,6 +11,19 @@ static bool is_waited_for(const FabNvme *nvme, const FabDma *dma)
            (dma->type == FAB_TLP_MWR ? is_page : !is_page);
 }
 
+/* The queue of the command that @dma is for. */
+static const FabNvmeQueue *queue_of(FabDma *dma)
+{
+    switch (dma->kind) {
+    case FAB_NVME_ORDER_TAIL_LOOK:
+        return SIM_CONTAINER_OF(dma, FabNvmeTailLook, dma)->queue;
+    case FAB_NVME_ORDER_PAGE:
+        return SIM_CONTAINER_OF(dma, FabNvmePage, dma)->slot->queue;
+    default:
+        return ((FabNvmeSlot *)dma->owner)->queue;
+    }
+}
+
 static void dma_send(FabNvme *nvme, FabDma *dma)
 {
     if (dma->kind == FAB_NVME_ORDER_TAIL_LOOK) {
@@ -21,7 +34,7 @@ static void dma_send(FabNvme *nvme, FabDma *dma)
     if (is_waited_for(nvme, dma)) {
         nvme->waits_for = dma;
     }
-    fab_endpoint_dma(nvme->device, dma);
+    fab_endpoint_dma(queue_of(dma)->params.function, dma);
 }
 
 void fab_nvme_dma_order(FabNvme *nvme, FabDma *dma)

@@ -50,6 +50,8 @@ typedef struct FabNvmeSqe {
 
 /* The parameters of a queue pair; all addresses as the drive sees them. */
 typedef struct FabNvmeQueueParams {
+    FabEndpoint *function; /* of the drive, whose doorbells and address it has:
+                              the device itself, or a virtual function */
     uint32_t entries;
     FabBusAddr sq, cq;
     bool sq_in_drive, cq_in_drive; /* they, and the PRP lists, are behind a BAR
@@ -69,7 +71,8 @@ typedef struct FabNvmeQueueParams {
     bool metered;  /* the meter of the flow counts its data */
 } FabNvmeQueueParams;
 
-/* Adds a reference to @peer, the controller of @device. If @peer is NULL, makes
+/* Adds a reference to @peer, the controller of @device, which also serves the
+ * queues of its virtual functions. If @peer is NULL, makes
  * a new controller. */
 FabNvme *fab_nvme_ref(FabNvme *peer, FabEndpoint *device,
                       const FabNvmeParams *params);

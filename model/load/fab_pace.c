@@ -30,6 +30,9 @@
  * whole. */
 #define NOTHING 1e-4
 
+/* A slope of so many times its own error is one. */
+#define CERTAINLY 4
+
 /* An event that has not come in n comes at most so often in n, at 95 % (the
  * rule of three). It is taken to be as long as the mean of the others. */
 #define UNSEEN_EVENTS 3
@@ -240,6 +243,39 @@ static bool is_filled(const FabPaceMoment *from, const FabPaceMoment *to,
     return piled <= share / 2 * (double)(to->sent - from->sent);
 }
 
+/*
+ * Returns whether data pile up in a device, or run out there: the bytes that
+ * were sent for work that has not ended grow or fall from batch to batch, by
+ * more than @share allows. Their line through the batches from number @cut on
+ * is steeper than its own error says; single batches differ, because work is
+ * whole.
+ */
+static bool piles_up(const FabPace *pace, unsigned cut, double share)
+{
+    const FabPaceMoment *from = &pace->moments[cut];
+    unsigned count = pace->count - cut;
+    double sums[2] = {0}, squares = 0, middle = count / 2.0, slope, rest;
+    double width = (double)count * (count + 1) * (count + 2) / 12;
+    double sent = (double)(from[count].sent - from->sent);
+
+    if (from[count].ended == 0) {
+        return false;
+    }
+    for (unsigned i = 0; i <= count; i++) {
+        double piled = (double)(from[i].sent - from->sent) -
+                       (double)(from[i].ended - from->ended);
+
+        sums[0] += piled;
+        sums[1] += (i - middle) * piled;
+        squares += piled * piled;
+    }
+    slope = sums[1] / width;
+    rest = squares - sums[0] * sums[0] / (count + 1) - slope * slope * width;
+    return fabs(slope) * count > share / 2 * sent &&
+           slope * slope * width * (count - 1) >
+               CERTAINLY * CERTAINLY * MAX(rest, 0);
+}
+
 /* The share of the time between two moments of which it is not known whether
  * it comes again: that of misses while caches fill. */
 static double unsettled_share(const FabPace *pace, const FabPaceMoment *from,
@@ -273,7 +309,8 @@ bool fab_pace_judge(const FabPace *pace, double ahead, double share,
     count -= cut;
     from = &pace->moments[cut];
     time = forecast(pace, times + cut, count, ahead, share / 2);
-    if (time.most == 0 || !is_filled(from, to, share)) {
+    if (time.most == 0 || !is_filled(from, to, share) ||
+        piles_up(pace, cut, share)) {
         return false;
     }
     mean = (double)(to->at - from->at) / count;

@@ -22,6 +22,8 @@ typedef struct FabPaceMoment {
     uint64_t marks;         /* ends of work */
     uint64_t sent;          /* bytes of its data that went into the fabric */
     uint64_t under_way;     /* of these, those that have not come out */
+    uint64_t ended;         /* bytes of the units that have ended; 0: they
+                               are not known */
     uint64_t latency_sum;   /* of operations, in ps */
     uint64_t latency_count; /* of operations */
     uint64_t held;          /* entries that caches hold */
@@ -64,8 +66,9 @@ bool fab_pace_note(FabPace *pace, const FabPaceMoment *moment);
 /*
  * Returns whether the flow is steady: a part of the batches, up to the last
  * one, shows no trend and no memory of the batch before, or differs by very
- * little; and as much came out of the fabric as went in, but for @share. The
- * first quarter is cut off, and the warm-up must end within it.
+ * little; as much came out of the fabric as went in, but for @share; and data
+ * do not pile up in a device before their work ends. The first quarter is cut
+ * off, and the warm-up must end within it.
  *
  * @ahead is the number of batches for which the mean will stand: how they will
  * differ from it is in the interval, too. So are misses while caches fill,

@@ -29,7 +29,7 @@
     "      - {name: ntb0, part: generic-ntb, at: rp0, "                        \
     "vm: {options: {bar4-size: 1G}}}\n"                                        \
     "      - {name: d0, part: optane-900p, at: rp1, "                          \
-    "vm: {device: nvme, image: 64MiB}}\n"                                      \
+    "vm: {device: nvme, image: 64MiB, virtual_functions: 2}}\n"                \
     "      - {name: d1, part: optane-900p, at: rp2, "                          \
     "vm: {device: nvme, image: 64MiB}}\n"                                      \
     "      - {name: g0, part: generic-device, at: rp3, "                       \
@@ -50,6 +50,11 @@ static const Case cases[] = {
     /* 1 of 6, 1 of the 5 that are left, 4 of 4: 170, 170, 684 MiB. */
     {HOSTS("1GiB", "on") "lend: [{device: a.d0, to: b}, {device: a.d1, to: b}, "
                          "{device: a.g0, to: b}]\n",
+     {170, 170, 684}},
+    /* Virtual functions count like devices. */
+    {HOSTS("1GiB",
+           "on") "lend: [{device: a.d0.vf0, to: b}, {device: a.d0.vf1, to: b}, "
+                 "{device: a.g0, to: b}]\n",
      {170, 170, 684}},
     /* The accelerator first: 4 of 6 are 682, then 171 of 342, then the rest. */
     {HOSTS("1GiB", "on") "lend: [{device: a.g0, to: b}, {device: a.d0, to: b}, "

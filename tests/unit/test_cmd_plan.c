@@ -228,6 +228,25 @@ START_TEST(plan_of_a_scenario)
 }
 END_TEST
 
+/* Each guest of a host has a window of its own: all of its memory, 16 entries
+ * of 256 MiB, whatever another guest has. */
+START_TEST(guests_of_one_host_have_windows_of_their_own)
+{
+    static const char *const rows[] = {
+        "disk.vf0 to guest one of a", "disk.vf1 to guest one of b",
+        "disk.vf2 to guest two of a", "disk.vf3 to guest two of b"};
+
+    ck_assert_int_eq(
+        program_run("plan " PARTS_DIR "/../lending/virtual-functions.yaml"), 0);
+    for (unsigned i = 0; i < G_N_ELEMENTS(rows); i++) {
+        ck_assert_msg(strstr(program_out, rows[i]), "%s", program_out);
+    }
+    ck_assert_ptr_null(strstr(program_out, "(the same window)"));
+    /* 256 entries less 8 reserved, 1 for MSI and two windows. */
+    check_line("left", "215", "53.75GiB");
+}
+END_TEST
+
 static void check_run(const char *words, int status, const char *row)
 {
     g_autofree char *command =
@@ -488,6 +507,7 @@ int main(void)
     tcase_add_test(tc, many_devices_take_few_rows);
     tcase_add_test(tc, bad_usage);
     tcase_add_test(tc, plan_of_a_scenario);
+    tcase_add_test(tc, guests_of_one_host_have_windows_of_their_own);
     tcase_add_test(tc, run_of_a_scenario);
     tcase_add_test(tc, borrowing_that_cannot_be);
     tcase_add_test(tc, path_of_a_lent_device);

@@ -183,6 +183,50 @@ START_TEST(warmup_is_left_out_of_counters)
 }
 END_TEST
 
+static const char both[] =
+    "name: b\n"
+    "hosts:\n"
+    "  - name: a\n"
+    "    cpu: generic-host\n"
+    "    devices: [{name: d, part: generic-device, at: rp0}]\n"
+    "workload:\n"
+    "  warmup: 20us\n"
+    "  stop: 220us\n"
+    "  flows:\n"
+    "    - {name: r, kind: dma, device: a.d, direction: read, target: a.ram,\n"
+    "       size: 64KiB, working_set: 1MiB}\n"
+    "    - {name: w, kind: dma, device: a.d, direction: write, target: a.ram,\n"
+    "       size: 64KiB, working_set: 1MiB}\n"
+    "variants: [{name: b}]\n"
+    "measure:\n"
+    "  columns:\n"
+    "    - {name: name, from: variant}\n"
+    "    - {name: reads, from: flow.r.bandwidth, scale: 1e9, digits: 3}\n"
+    "    - {name: writes, from: flow.w.bandwidth, scale: 1e9, digits: 3}\n";
+
+/* In the generic device as in real ones, reads of memory fall beside writes to
+ * it and the writes keep their rate. A request waits behind the 512 writes of
+ * 8.91 ns in the queue, so 192 reads of 512 B have 98,304 B in 4,562 ns and
+ * their way of 144 ns. Writes lose requests of 24 B for each 512 B. */
+START_TEST(reads_fall_beside_writes)
+{
+    double reads = 98304 / 4706.0;
+    double writes = (31.42 - reads * 24 / 512) * 256 / 280;
+    g_autofree char *csv = NULL;
+    double got[2];
+    const char *line;
+
+    program_put("b.yaml", both);
+    ck_assert_int_eq(program_run("run @/b.yaml -o @"), 0);
+    csv = read_file("b.csv");
+    line = strstr(csv, "\nb,");
+    ck_assert_msg(line, "%s", csv);
+    ck_assert_int_eq(sscanf(line, "\nb,%lf,%lf", &got[0], &got[1]), 2);
+    ck_assert_double_eq_tol(got[0], reads, 0.01 * reads);
+    ck_assert_double_eq_tol(got[1], writes, 0.01 * writes);
+}
+END_TEST
+
 static const char plotted[] =
     "name: s\n"
     "parts:\n"
@@ -758,6 +802,7 @@ int main(void)
     tcase_add_test(tcase, trace_has_every_crossing);
     tcase_add_test(tcase, points_are_left_out);
     tcase_add_test(tcase, warmup_is_left_out_of_counters);
+    tcase_add_test(tcase, reads_fall_beside_writes);
     tcase_add_test(tcase, each_key_of_a_plot_changes_the_drawing);
     tcase_add_test(tcase, the_head_says_what_numbers_mean);
     tcase_add_test(tcase, a_result_is_drawn_again_without_a_run);

@@ -608,6 +608,66 @@ START_TEST(watchers_see_writes)
 }
 END_TEST
 
+/* ---- Virtual functions ------------------------------------------------ */
+
+#define FUNCTION_TLPS 16u
+
+/* The engine takes the functions in turn, request by request: a function with
+ * one order is not behind the eight of another. @_i: 0: writes, 1: reads, 2:
+ * writes of which one is under way at a time, so that the functions take turns
+ * with orders. */
+START_TEST(functions_take_turns)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabEndpointParams params = fixture_device();
+    FabPortParams port = fixture_port_credits(FAB_SPEED_8_0GT, 8, 32, 256);
+    FabFabric *fabric = fixture_fabric(fixture);
+    FabEndpoint *function[2];
+    unsigned done = 0, first = 0, most = _i == 2 ? 1 : FUNCTION_TLPS;
+    FabDma dma[9];
+    Face face;
+
+    params.write_bytes = params.read_bytes = 256;
+    params.reads = params.tags = 32;
+    params.writes = _i == 2;
+    face.device = fab_endpoint_new(fabric, "dev", &port, &params);
+    for (unsigned i = 0; i < 2; i++) {
+        function[i] = fab_endpoint_function_new(
+            face.device, i == 0 ? "dev.vf0" : "dev.vf1", 1 + i);
+    }
+    face.end = fixture_end_new(fixture, "end", &port, 0, 0);
+    face.end->logs = true;
+    face.end->got = answer;
+    fixture_connect(fixture, fab_endpoint_component(face.device), 0,
+                    &face.end->component, 0, 0, 0, 0);
+    fixture_realize(fixture);
+    for (unsigned i = 0; i < 9; i++) {
+        dma[i] = (FabDma){.type = _i == 1 ? FAB_TLP_MRD : FAB_TLP_MWR,
+                          .addr = i < 8 ? GIB(5) + 4096 * i : GIB(6),
+                          .size_bytes = 256 * most,
+                          .done = count_done,
+                          .owner = &done};
+        fab_endpoint_dma(function[i == 8], &dma[i]);
+    }
+    fixture_run(fixture);
+    ck_assert_uint_eq(done, 9);
+    /* One request of the first function is on the wire and two are in the queue
+     * when the second has its order. From there on they alternate. */
+    while (fixture_log(face.end, first)->tlp.addr < GIB(6)) {
+        first++;
+    }
+    ck_assert_uint_le(first, 3);
+    for (unsigned i = 0; i < most; i++) {
+        ck_assert_uint_eq(fixture_log(face.end, first + 2 * i)->tlp.addr,
+                          GIB(6) + 256 * i);
+    }
+    ck_assert_uint_eq(fab_endpoint_counters(face.device)->written_bytes +
+                          fab_endpoint_counters(face.device)->read_bytes,
+                      256 * most * 9);
+    fixture_assert_drained(fixture);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fab_endpoint");
@@ -627,6 +687,7 @@ int main(void)
     tcase_add_test(tcase, completer_takes_its_time);
     tcase_add_test(tcase, addresses_outside_bars_are_unsupported);
     tcase_add_test(tcase, watchers_see_writes);
+    tcase_add_loop_test(tcase, functions_take_turns, 0, 3);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

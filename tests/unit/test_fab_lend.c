@@ -853,6 +853,68 @@ START_TEST(guests_of_one_host_are_apart)
 }
 END_TEST
 
+/* Virtual functions are lent like devices, each with an ID and BARs of its own,
+ * while the device stays at home: two to guests of one host, one to a second
+ * host. A completion from a function's BAR has the function's ID. */
+START_TEST(virtual_functions_are_lent)
+{
+    TestHost a = host_sized("a", true, 16 * GIB, 16 * GIB),
+             b = host_sized("b", true, 4 * GIB, 16 * GIB),
+             c = host_sized("c", true, 4 * GIB, 16 * GIB);
+    FabEndpoint *device = fab_component_as_endpoint(a.dev[0]);
+    FabLendParams params = {.vm = true, .window_bytes = 1 * GIB};
+    static const char *const guests[] = {"one", "two", "one"};
+    FabComponent *function[3];
+    FabLend *lends[3];
+    FabBusAddr addr[3], own = 0;
+
+    for (unsigned i = 0; i < 3; i++) {
+        g_autofree char *name = g_strdup_printf("a.dev0.vf%u", i);
+
+        function[i] = fab_endpoint_component(
+            fab_endpoint_function_new(device, name, 1 + i));
+    }
+    lab_connect(a.ntb, 1, b.ntb, 1);
+    lab_connect(a.ntb, 2, c.ntb, 1);
+    lab_realize(fabric);
+    for (unsigned i = 0; i < 3; i++) {
+        const TestHost *to = i < 2 ? &b : &c;
+        g_autoptr(GError) error = NULL;
+
+        ck_assert_uint_eq(fab_component_bdf(function[i]),
+                          fab_component_bdf(a.dev[0]) + 1 + i);
+        ck_assert_uint_eq(fab_component_bars(function[i])[0].size_bytes,
+                          fab_component_bars(a.dev[0])[0].size_bytes);
+        params.device = fab_component_as_endpoint(function[i]);
+        params.borrower = to->root;
+        params.guest = guests[i];
+        lends[i] = fab_lend_borrow(&params, &error);
+        ck_assert_msg(lends[i], "%s", error ? error->message : "");
+        addr[i] = map(lends[i], buffer(to, SIZE), SIZE);
+        check_arrives(function[i], addr[i], to);
+        ck_assert_uint_eq(fab_endpoint_counters(params.device)->written_bytes,
+                          SIZE);
+        fab_root_write(to->root, borrowed_bar(to, function[i], 0), 4, 0, 0);
+        sim_engine_run(engine);
+        ck_assert_uint_eq(fab_endpoint_counters(params.device)->served_bytes,
+                          4);
+    }
+    /* Each guest has one page at this address, and no other. */
+    ck_assert_uint_eq(addr[0], addr[1]);
+    ck_assert_int_eq(lab_dma(function[0], FAB_TLP_MRD, addr[0] + 3 * KIB4, 64),
+                     FAB_STATUS_UR);
+    /* The device itself is its own host's. */
+    ck_assert(fab_route_map(a.dev[0], fab_root_component(a.root),
+                            buffer(&a, SIZE), SIZE, &own, NULL));
+    check_arrives(a.dev[0], own, &a);
+    fab_lend_return(lends[0]);
+    ck_assert_int_eq(lab_dma(function[0], FAB_TLP_MRD, addr[0], 64),
+                     FAB_STATUS_UR);
+    check_arrives(function[1], addr[1], &b);
+    check_arrives(function[2], addr[2], &c);
+}
+END_TEST
+
 /* All devices of a guest reach a BAR at the same address, in any lender. */
 START_TEST(guest_p2p)
 {
@@ -1014,6 +1076,7 @@ int main(void)
     tcase_add_test(tc, guest_memory);
     tcase_add_test(tc, guests_are_apart);
     tcase_add_test(tc, guests_of_one_host_are_apart);
+    tcase_add_test(tc, virtual_functions_are_lent);
     tcase_add_test(tc, guest_p2p);
     tcase_add_loop_test(tc, nothing_is_left, 0, 4);
     tcase_add_loop_test(tc, nothing_is_left, 7, 8);

@@ -273,6 +273,30 @@ START_TEST(a_fabric_that_fills_is_not_steady)
 }
 END_TEST
 
+/* Data come into a device by 1 % faster than their work ends there, as when an
+ * engine moves them a second time: they pile up until all of its operations
+ * wait. A tenth of a batch more or less under way by chance is no pile. @_i:
+ * whether the data pile up. */
+START_TEST(data_that_pile_up_in_a_device_are_seen)
+{
+    FabPaceResult result;
+    FabPace pace = {0};
+    SimRandom random;
+
+    sim_random_init(&random, 1, "pile");
+    for (unsigned i = 0; i < BATCHES; i++) {
+        uint64_t chance = sim_random_below(&random, 1000);
+
+        mark_one(&pace, &(FabPaceMoment){
+                            .at = i * 1000,
+                            .sent = i * (_i ? 10100 : 10000) + chance,
+                            .ended = 1 + i * UINT64_C(10000),
+                        });
+    }
+    ck_assert_int_eq(fab_pace_judge(&pace, 60, 0.01, &result), !_i);
+}
+END_TEST
+
 /* ---- Flows --------------------------------------------------------------- */
 
 typedef struct Run {
@@ -410,6 +434,7 @@ int main(void)
     tcase_add_test(judging, what_is_not_steady_is_seen);
     tcase_add_test(judging, warm_up_is_left_out);
     tcase_add_test(judging, a_fabric_that_fills_is_not_steady);
+    tcase_add_loop_test(judging, data_that_pile_up_in_a_device_are_seen, 0, 2);
     suite_add_tcase(suite, judging);
     tcase_add_loop_test(flows, flows_are_as_long_as_when_simulated, 0, 3);
     tcase_add_test(flows, flows_begin_at_their_time);

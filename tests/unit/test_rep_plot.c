@@ -120,6 +120,28 @@ START_TEST(measured_values_are_drawn_too)
 }
 END_TEST
 
+/* A curve or a panel whose value is a number, on or off has the name of its
+ * column, too; words speak for themselves. */
+START_TEST(numbers_are_named)
+{
+    static const char *const columns[] = {"queue_depth", "way", NULL};
+    const RepPlot plot = {.x_column = "x",
+                          .y_column = "y",
+                          .panel_column = "window_MiB",
+                          .curves = columns};
+    g_autofree char *script =
+        script_of(&plot,
+                  "window_MiB,queue_depth,way,x,y\n0.5,8,near,1,2\n"
+                  "0.5,16,2nd,1,2\n0.5,16,off,1,2\n",
+                  NULL, NULL);
+
+    ck_assert_ptr_nonnull(strstr(script, "title 'queue depth 8 / near'"));
+    ck_assert_ptr_nonnull(strstr(script, "title 'queue depth 16 / 2nd'"));
+    ck_assert_ptr_nonnull(strstr(script, "title 'queue depth 16 / way off'"));
+    ck_assert_ptr_nonnull(strstr(script, "window MiB 0.5"));
+}
+END_TEST
+
 START_TEST(points_are_joined_in_the_order_of_x)
 {
     RepPlot plot = {.x_column = "x", .y_column = "y"};
@@ -442,6 +464,7 @@ int main(void)
     tcase_add_loop_test(tcase, labels_show_the_unit, 0, G_N_ELEMENTS(labels));
     tcase_add_test(tcase, script_has_the_points_by_panel_and_curve);
     tcase_add_test(tcase, measured_values_are_drawn_too);
+    tcase_add_test(tcase, numbers_are_named);
     tcase_add_test(tcase, points_are_joined_in_the_order_of_x);
     tcase_add_test(tcase, curves_that_lie_on_each_other_are_seen);
     tcase_add_test(tcase, many_panels_wrap_and_axes_fit);

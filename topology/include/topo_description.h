@@ -187,7 +187,13 @@ struct TopoDevice {
     bool has_address;
     TopoPciAddress address; /* of its first function; only if has_address */
     TopoPlace address_place;
-    TopoVmDevice *vm; /* NULL if the device has no `vm:` */
+    TopoVmDevice *vm;     /* NULL if the device has no `vm:` */
+    GPtrArray *functions; /* of TopoDevice: the virtual functions that something
+                             in the description names; they are not in
+                             TopoHost.devices */
+    /* Of a virtual function, whose link and card are its device's: */
+    TopoDevice *physical; /* the device; NULL: it is no virtual function */
+    unsigned number;      /* from 0 */
 };
 
 /* The chip of an emulated NTB, in the order of the words of the key `chip` */

@@ -91,7 +91,8 @@ FabKind fab_component_kind(const FabComponent *component);
 FabFabric *fab_component_fabric(const FabComponent *component);
 /* The root of the component's hierarchy; valid after realize. */
 FabComponent *fab_component_root(const FabComponent *component);
-/* Bus, device and function number of function 0; valid after realize. */
+/* Bus, device and function number of function 0, or of a virtual function;
+ * valid after realize. */
 FabBdf fab_component_bdf(const FabComponent *component);
 /* The FAB_BARS BARs; their addresses are valid after realize. */
 const FabBar *fab_component_bars(const FabComponent *component);
@@ -99,6 +100,7 @@ const FabBar *fab_component_bars(const FabComponent *component);
 int fab_component_find_bar(const FabComponent *component, FabBusAddr addr);
 
 unsigned fab_component_port_count(const FabComponent *component);
+/* A virtual function has no ports of its own; port 0 is that of its device. */
 FabPort *fab_component_port(const FabComponent *component, unsigned index);
 
 /* Port name such as "usp" or "rp0". */

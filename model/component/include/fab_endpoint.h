@@ -68,11 +68,13 @@ typedef struct FabEndpointParams {
     uint32_t completion_bytes;            /* largest completion; 0: MPS */
 } FabEndpointParams;
 
+/* Those of a device include its virtual functions. */
 typedef struct FabEndpointCounters {
-    uint64_t read_bytes, written_bytes; /* by its DMA engine */
-    uint64_t served_bytes;              /* from behind its BARs */
-    uint64_t failed_reads;              /* completed with UR or CA */
-    SimTime tag_wait_ps; /* time in which an ordered read lacked a tag */
+    uint64_t read_bytes;    /* that its DMA engine has requested */
+    uint64_t written_bytes; /* that have left its port */
+    uint64_t served_bytes;  /* from behind its BARs */
+    uint64_t failed_reads;  /* completed with UR or CA */
+    SimTime tag_wait_ps;    /* time in which an ordered read lacked a tag */
 } FabEndpointCounters;
 
 typedef struct FabAtcCounters {
@@ -85,6 +87,24 @@ typedef struct FabAtcCounters {
 FabEndpoint *fab_endpoint_new(FabFabric *fabric, const char *name,
                               const FabPortParams *port,
                               const FabEndpointParams *params);
+/*
+ * Makes a virtual function of @device (SR-IOV, PCIe 5.0 s9), to be called
+ * before realize. It has BARs of its own with the sizes of the device's, and
+ * the Routing ID that is @offset, from 1, after the device's. The
+ * link, the DMA engine with its tags, and the memory behind the BARs are the
+ * device's. The engine serves the functions that have orders in turn, request
+ * by request. A virtual function does not translate addresses (ATS). @fabric
+ * owns it.
+ */
+FabEndpoint *fab_endpoint_function_new(FabEndpoint *device, const char *name,
+                                       unsigned offset);
+/* The device of a virtual function; @endpoint itself if it is none. */
+FabEndpoint *fab_endpoint_device(FabEndpoint *endpoint);
+/* The virtual function that was made after @function, or the first one of a
+ * device; NULL after the last. */
+FabEndpoint *fab_endpoint_next_function(const FabEndpoint *function);
+/* Its Routing ID, less that of its device; 0 for a device. */
+unsigned fab_endpoint_function_offset(const FabEndpoint *endpoint);
 FabComponent *fab_endpoint_component(FabEndpoint *endpoint);
 /* Casts @component to its endpoint; NULL if it is not an endpoint. */
 FabEndpoint *fab_component_as_endpoint(FabComponent *component);
@@ -126,7 +146,8 @@ struct FabDma {
     FabDma *next;
     /* For the engine alone. */
     uint64_t issued_bytes, finished_bytes;
-    uint64_t last_order; /* egress_order of the last TLP of a write */
+    FabEndpoint *function; /* that has ordered it */
+    uint64_t last_order;   /* egress_order of the last TLP of a write */
     SimTime not_before;
     uint32_t transaction; /* of the TLPs of a metered write */
 };
