@@ -10,42 +10,29 @@
 #include "qapi/error.h"
 #include "qemu/module.h"
 #include "hw/pci/pci.h"
-#include "farside_bank.h"
 #include "farside_intel.h"
 #include "farside_ntb.h"
-#include "farside_twin.h"
+#include "farside_side.h"
 #include "intel_gen1_regs.h"
 
-#define TYPE_FARSIDE_INTEL_GEN1 "farside-intel-gen1"
-
-typedef struct Gen1 {
-    FarsideChip chip;
-    const FarsideConfig *config;
-    PCIDevice *pci;
-    FarsidePeer *peer;
-    FarsideInterrupts *interrupts;
-    FarsideBank *bank;
-    FarsideTwin *twin;
-} Gen1;
-
-static Gen1 *of(FarsideChip *chip)
+static FarsideSide *of(FarsideChip *chip)
 {
-    return container_of(chip, Gen1, chip);
+    return container_of(chip, FarsideSide, chip);
 }
 
-static uint64_t get(const Gen1 *s, unsigned offset)
+static uint64_t get(const FarsideSide *s, unsigned offset)
 {
     return farside_bank_get(s->bank, offset);
 }
 
-static void set(Gen1 *s, unsigned offset, uint64_t value)
+static void set(FarsideSide *s, unsigned offset, uint64_t value)
 {
     farside_bank_set(s->bank, offset, value);
 }
 
 /* Doorbells */
 
-static void interrupt(Gen1 *s, uint16_t bits)
+static void interrupt(FarsideSide *s, uint16_t bits)
 {
     unsigned vector;
 
@@ -58,7 +45,7 @@ static void interrupt(Gen1 *s, uint16_t bits)
     }
 }
 
-static void add_status(Gen1 *s, uint16_t bits)
+static void add_status(FarsideSide *s, uint16_t bits)
 {
     set(s, GEN1_PDOORBELL, get(s, GEN1_PDOORBELL) | bits);
     interrupt(s, bits);
@@ -67,21 +54,10 @@ static void add_status(Gen1 *s, uint16_t bits)
 /* By the other side's B2BDOORBELL */
 static void gen1_ring(FarsideChip *chip, unsigned peer, uint64_t bits)
 {
-    Gen1 *s = of(chip);
+    FarsideSide *s = of(chip);
 
     if (farside_twin_is_up(s->twin)) {
         add_status(s, bits & GEN1_DOORBELLS & ~GEN1_BIT14);
-    }
-}
-
-static void ring_peer(Gen1 *s, uint64_t bits)
-{
-    struct farside_wire_doorbell bell = {
-        .bits = bits & GEN1_DOORBELLS & ~GEN1_BIT14,
-    };
-
-    if (bell.bits && farside_twin_is_up(s->twin)) {
-        farside_peer_send(s->peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
     }
 }
 
@@ -97,7 +73,7 @@ static uint64_t open_size(uint64_t base, uint64_t size, uint64_t limit)
 }
 
 /* The size of a secondary BAR, whose register has the logarithm */
-static uint64_t secondary_size(const Gen1 *s, unsigned i)
+static uint64_t secondary_size(const FarsideSide *s, unsigned i)
 {
     uint8_t log2 = s->pci->config[GEN1_CFG_SBARSZ + i];
 
@@ -105,7 +81,7 @@ static uint64_t secondary_size(const Gen1 *s, unsigned i)
 }
 
 /* This side has something else on the bus now. */
-static void secondary_changed(Gen1 *s, unsigned i)
+static void secondary_changed(FarsideSide *s, unsigned i)
 {
     uint64_t base = get(s, GEN1_SBARBASE + i * GEN1_STEP);
     uint64_t target = get(s, GEN1_SBARXLAT + i * GEN1_STEP);
@@ -141,7 +117,8 @@ static void sort(BusRange *ranges, unsigned count)
 }
 
 /* The ranges in their order; none wraps. */
-static void far_ranges(const Gen1 *s, BusRange ret_ranges[FARSIDE_TWIN_BASES])
+static void far_ranges(const FarsideSide *s,
+                       BusRange ret_ranges[FARSIDE_TWIN_BASES])
 {
     unsigned i;
 
@@ -164,8 +141,8 @@ static void far_ranges(const Gen1 *s, BusRange ret_ranges[FARSIDE_TWIN_BASES])
 }
 
 /* The windows of a primary BAR. Of ranges in one place the first one counts. */
-static unsigned lay_bar(const Gen1 *s, unsigned window, const BusRange *ranges,
-                        FarsideWindow *list)
+static unsigned lay_bar(const FarsideSide *s, unsigned window,
+                        const BusRange *ranges, FarsideWindow *list)
 {
     uint64_t begin = get(s, GEN1_PBARXLAT + window * GEN1_STEP), end, at;
     uint64_t address = pci_get_bar_addr(s->pci, FARSIDE_NTB_WINDOW_BAR(window));
@@ -215,7 +192,7 @@ static void gen1_config_changed(FarsideChip *chip)
 
 /* The link */
 
-static void show_link(Gen1 *s)
+static void show_link(FarsideSide *s)
 {
     pci_set_word(s->pci->config + GEN1_CFG_LINK_STATUS,
                  farside_twin_is_up(s->twin) ? GEN1_LINK_UP : 0);
@@ -226,11 +203,6 @@ static void link_changed(FarsideChip *chip)
 {
     show_link(of(chip));
     add_status(of(chip), GEN1_LINK_BIT);
-}
-
-static void gen1_link_event(FarsideChip *chip, unsigned peer)
-{
-    farside_twin_link_event(of(chip)->twin);
 }
 
 /* Registers */
@@ -248,7 +220,7 @@ typedef enum {
 static void gen1_written(FarsideChip *chip, const FarsideRegister *r,
                          unsigned index, uint64_t bits, uint64_t old)
 {
-    Gen1 *s = of(chip);
+    FarsideSide *s = of(chip);
 
     switch (r->kind) {
     case PRIMARY:
@@ -264,18 +236,13 @@ static void gen1_written(FarsideChip *chip, const FarsideRegister *r,
         interrupt(s, old);
         break;
     case DOORBELL:
-        ring_peer(s, bits);
+        farside_side_ring(s, bits & GEN1_DOORBELLS & ~GEN1_BIT14);
         break;
     case ENABLE:
         farside_twin_set_enabled(s->twin, !(get(s, GEN1_NTBCNTL) &
                                             GEN1_CNTL_DISABLE));
         break;
     }
-}
-
-static bool gen1_reaches(FarsideChip *chip)
-{
-    return farside_twin_is_up(of(chip)->twin);
 }
 
 #define PAIR(at, bits, what)                                                   \
@@ -357,85 +324,36 @@ static const FarsideBankLayout layout = {
     .shared = shared,
     .shared_count = ARRAY_SIZE(shared),
     .written = gen1_written,
-    .reaches = gen1_reaches,
+    .reaches = farside_side_reaches,
 };
 
-static uint64_t gen1_read(FarsideChip *chip, unsigned offset, unsigned size)
-{
-    return farside_bank_read(of(chip)->bank, offset, size);
-}
-
-static void gen1_write(FarsideChip *chip, unsigned offset, uint64_t value,
-                       unsigned size)
-{
-    farside_bank_write(of(chip)->bank, offset, value, size);
-}
-
 /* The peer */
-
-static bool gen1_serve_read(FarsideChip *chip, unsigned peer, uint64_t offset,
-                            unsigned size, uint64_t *ret_value)
-{
-    Gen1 *s = of(chip);
-
-    return farside_twin_is_up(s->twin) &&
-           farside_bank_serve_read(s->bank, offset, size, ret_value);
-}
 
 /* Seen from the other side, a 1 in PDOORBELL sets the bit. */
 static bool gen1_serve_write(FarsideChip *chip, unsigned peer, uint64_t offset,
                              uint64_t value, unsigned size)
 {
-    Gen1 *s = of(chip);
-
-    if (farside_twin_serve_write(s->twin, offset, value, size)) {
+    if (offset == GEN1_PDOORBELL && size == 2 && farside_side_reaches(chip)) {
+        add_status(of(chip), value & GEN1_DOORBELLS);
         return true;
     }
-    if (!farside_twin_is_up(s->twin)) {
-        return false;
-    }
-    if (offset == GEN1_PDOORBELL && size == 2) {
-        add_status(s, value & GEN1_DOORBELLS);
-        return true;
-    }
-    return farside_bank_serve_write(s->bank, offset, value, size);
-}
-
-static void gen1_introduce(FarsideChip *chip, struct farside_wire_hello *hello)
-{
-    hello->generation = 1;
-}
-
-static const char *gen1_check_peer(FarsideChip *chip, unsigned peer,
-                                   const struct farside_wire_hello *hello)
-{
-    return hello->generation == 1
-               ? NULL
-               : "the NTBs at both ends are of different generations";
-}
-
-static void gen1_peer_reset(FarsideChip *chip, unsigned peer)
-{
-    farside_twin_peer_reset(of(chip)->twin);
+    return farside_side_serve_write(chip, peer, offset, value, size);
 }
 
 /* Life */
 
 static void gen1_reset(FarsideChip *chip)
 {
-    Gen1 *s = of(chip);
+    FarsideSide *s = of(chip);
     uint8_t *config = s->pci->config;
     unsigned i;
 
-    farside_interrupts_reset(s->interrupts);
-    farside_bank_reset(s->bank);
-    config[GEN1_CFG_PPD] =
-        s->config->partition ? GEN1_PPD_DSD : GEN1_PPD_USD;
+    farside_side_reset(s);
+    config[GEN1_CFG_PPD] = s->config->partition ? GEN1_PPD_DSD : GEN1_PPD_USD;
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         config[GEN1_CFG_PBARSZ + i] = ctz64(s->config->bar_size[i]);
         config[GEN1_CFG_SBARSZ + i] = config[GEN1_CFG_PBARSZ + i];
     }
-    farside_twin_reset(s->twin);
     show_link(s);
 }
 
@@ -455,16 +373,10 @@ static void gen1_describe(PCIDevice *pci, FarsideShape *ret_shape)
 static FarsideChip *gen1_new(const FarsideConfig *config, PCIDevice *pci,
                              const FarsideParts *parts)
 {
-    Gen1 *s = g_new0(Gen1, 1);
+    FarsideSide *s = farside_side_new(sizeof(*s), &layout, config, pci, parts);
     unsigned i;
 
-    s->chip.class = farside_ntb_chip(pci);
-    s->config = config;
-    s->pci = pci;
-    s->peer = parts->far[0].peer;
-    s->interrupts = parts->interrupts;
-    s->bank = farside_bank_new(&layout, &s->chip, parts->registers);
-    s->twin = farside_twin_new(config, parts, &s->chip, true, link_changed);
+    farside_side_add_twin(s, true, parts, link_changed);
     farside_twin_set_lay(s->twin, gen1_lay);
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
         pci->wmask[GEN1_CFG_SBARSZ + i] = UINT8_MAX;
@@ -473,49 +385,23 @@ static FarsideChip *gen1_new(const FarsideConfig *config, PCIDevice *pci,
     return &s->chip;
 }
 
-static void gen1_free(FarsideChip *chip)
-{
-    farside_twin_free(of(chip)->twin);
-    farside_bank_free(of(chip)->bank);
-    g_free(of(chip));
-}
-
 static const FarsideChipClass gen1_class = {
+    FARSIDE_SIDE_CLASS_OF_TWIN,
+    .type = "farside-intel-gen1",
+    .description = "PCIe non-transparent bridge (Intel, Sandy Bridge)",
     .number = FARSIDE_WIRE_CHIP_INTEL,
-    .hosts_max = 2,
+    .generation = 1,
     .describe = gen1_describe,
     .new = gen1_new,
-    .free = gen1_free,
     .reset = gen1_reset,
-    .read = gen1_read,
-    .write = gen1_write,
     .config_changed = gen1_config_changed,
-    .introduce = gen1_introduce,
-    .check_peer = gen1_check_peer,
-    .peer_reset = gen1_peer_reset,
-    .link_event = gen1_link_event,
     .ring = gen1_ring,
-    .serve_read = gen1_serve_read,
     .serve_write = gen1_serve_write,
-};
-
-static void gen1_class_init(ObjectClass *klass, FarsideClassData *data)
-{
-    FARSIDE_NTB_CLASS(klass)->chip = &gen1_class;
-    DEVICE_CLASS(klass)->desc =
-        "PCIe non-transparent bridge (Intel, Sandy Bridge)";
-}
-
-static const TypeInfo gen1_info = {
-    .name = TYPE_FARSIDE_INTEL_GEN1,
-    .parent = TYPE_FARSIDE_NTB,
-    .class_init = gen1_class_init,
 };
 
 void farside_intel_gen1_register_types(void)
 {
-    farside_ntb_register_types();
-    type_register_static(&gen1_info);
+    farside_ntb_register(&gen1_class);
 }
 
 type_init(farside_intel_gen1_register_types)

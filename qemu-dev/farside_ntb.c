@@ -530,16 +530,40 @@ static const TypeInfo farside_ntb_info = {
         },
 };
 
-void farside_ntb_register_types(void)
+static void farside_ntb_register_common(void)
 {
-    static bool is_done;
-
-    if (is_done) {
-        return;
-    }
-    is_done = true;
     farside_drain_start();
     farside_origin_register_types();
     farside_windows_register_types();
     type_register_static(&farside_ntb_info);
+}
+
+static void farside_ntb_init_chip(ObjectClass *klass, FarsideClassData *data)
+{
+    const FarsideChipClass *chip = data;
+
+    FARSIDE_NTB_CLASS(klass)->chip = chip;
+    DEVICE_CLASS(klass)->desc = chip->description;
+    if (chip->add_properties) {
+        chip->add_properties(klass);
+    }
+}
+
+void farside_ntb_register(const FarsideChipClass *chip)
+{
+    static bool is_done;
+    TypeInfo *info;
+
+    if (!is_done) {
+        is_done = true;
+        farside_ntb_register_common();
+    }
+    /* It exists as long as the type. */
+    info = g_new0(TypeInfo, 1);
+    info->name = chip->type;
+    info->parent = TYPE_FARSIDE_NTB;
+    info->instance_size = chip->instance_size;
+    info->class_init = farside_ntb_init_chip;
+    info->class_data = (void *)chip;
+    type_register_static(info);
 }

@@ -12,7 +12,7 @@ shift
 is_left_out() {
     local step
     case $BASH_COMMAND in
-    link_test*) step=link ;;
+    link_test*) step="link" ;;
     ntb_msi_tests) step=MSI ;;
     *) return 1 ;;
     esac
