@@ -38,8 +38,8 @@ bool clu_plan_is_ntb_type(const char *type)
 
 const char *clu_plan_aligned_bar(TopoChip chip)
 {
-    return chip == TOPO_CHIP_INTEL_GEN1 || chip == TOPO_CHIP_INTEL_GEN3 ||
-                   chip == TOPO_CHIP_INTEL_GEN4
+    return chip == TOPO_CHIP_INTEL_GEN1 || chip == TOPO_CHIP_INTEL_GEN1_SPLIT ||
+                   chip == TOPO_CHIP_INTEL_GEN3 || chip == TOPO_CHIP_INTEL_GEN4
                ? ALIGNED_BAR
                : NULL;
 }

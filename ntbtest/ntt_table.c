@@ -22,6 +22,9 @@ const NttChip ntt_chips[] = {
     {"intel-gen1",
      "scenarios/cluster/intel.yaml",
      {"links.cable0.chip=intel-gen1", INTEL_BARS}},
+    {"intel-gen1-split",
+     "scenarios/cluster/intel.yaml",
+     {"links.cable0.chip=intel-gen1-split", INTEL_BARS}},
     {"intel-gen3",
      "scenarios/cluster/intel.yaml",
      {"links.cable0.chip=intel-gen3", INTEL_BARS}},
@@ -102,7 +105,7 @@ const NttExpected ntt_expected[] = {
      "has told no interrupts", 0, 0, false,
      "ntb_msi needs interrupt vectors that the driver leaves free, and only "
      "ntb_hw_switchtec does"},
-    {NTT_CANNOT, "own-vectors", "intel-gen1", "msi", "interrupts from *", NULL,
+    {NTT_CANNOT, "own-vectors", "intel-gen1*", "msi", "interrupts from *", NULL,
      "has told no interrupts", 0, 0, false,
      "ntb_msi needs interrupt vectors that the driver leaves free, and only "
      "ntb_hw_switchtec does"},

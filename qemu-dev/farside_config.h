@@ -38,6 +38,7 @@ typedef struct FarsideShape {
     uint8_t vectors;
     uint8_t msi; /* offset of an MSI capability with one vector; 0: MSI-X */
     bool is_32_bit;  /* BAR 0 */
+    bool is_split;   /* the last window has two BARs of 32 bits, half each */
     uint8_t port;    /* Port Number in Link Capabilities */
     uint16_t link_status; /* of the PCI Express capability; 0: QEMU's */
 } FarsideShape;

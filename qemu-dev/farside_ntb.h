@@ -15,7 +15,8 @@ typedef struct FarsideNtb {
     PCIDevice parent_obj;
 
     FarsideConfig config;
-    MemoryRegion *bar; /* BAR 0 */
+    MemoryRegion *bar;      /* BAR 0 */
+    MemoryRegion halves[2]; /* of the last window, if it is split */
 
     /* Freed with the object, because its memory regions point into these. */
     FarsideParts parts;

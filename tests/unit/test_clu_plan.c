@@ -427,6 +427,7 @@ static const struct {
     {"switchtec", ",bar4-size=256M"},
     {"amd", ",bar4-size=256M"},
     {"intel-gen1", ",bar2-size=1M,bar4-size=1M"},
+    {"intel-gen1-split", ",bar2-size=1M,bar4-size=1M"},
     {"intel-gen3", ",bar2-size=1M,bar4-size=1M"},
     {"intel-gen4", ",bar2-size=1M,bar4-size=1M"},
     {"intel-gen4-spr", ",bar4-size=256M"},
