@@ -97,6 +97,18 @@ const NttExpected ntt_expected[] = {
      false,
      "ntb_msi needs interrupt vectors that the driver leaves free, and "
      "ntb_test.sh waits for them for ever"},
+    {NTT_CANNOT, "unsafe-registers", "intel-gen1-split", "pingpong", "* counts",
+     NULL, "can't open .*ntb_pingpong", 0, 0, false,
+     "by an erratum of Haswell doorbells and scratchpads are unsafe, and "
+     "ntb_pingpong takes no such NTB without its parameter unsafe"},
+    {NTT_CANNOT, "unsafe-registers", "intel-gen1-split", "ntb_test",
+     "ping pong", NULL, NULL, 0, 0, false,
+     "by an erratum of Haswell doorbells and scratchpads are unsafe, so "
+     "ntb_pingpong takes no such NTB, and ntb_test.sh ends for want of its "
+     "files"},
+    {NTT_CANNOT, "no-driver", "intel-gen6", "*", "ports", NULL,
+     "ntb_tool/\\*.*No such file", 0, 6999, false,
+     "ntb_hw_intel knows generation 6 since Linux 7.0"},
     {NTT_CANNOT, "no-messages", "epf", "tool", "messages", NULL, "^unsupported",
      0, 0, false, "the endpoint function has no message registers"},
     {NTT_CANNOT, "no-messages", "epf", "ntb_test", "msg*", NULL, "^Unsupported",
