@@ -92,4 +92,21 @@ static inline unsigned farside_config_end(const FarsideConfig *config,
     return config->partition > config->peer[peer].host;
 }
 
+/*
+ * The number of the BAR that has the place @offset of a window; @offset becomes
+ * that in the BAR.
+ */
+static inline unsigned farside_config_bar(const FarsideConfig *config,
+                                          unsigned window, uint64_t *offset)
+{
+    uint64_t half = config->bar_size[window] / 2;
+
+    if (!config->shape.is_split || window < FARSIDE_NTB_WINDOWS - 1 ||
+        *offset < half) {
+        return FARSIDE_NTB_WINDOW_BAR(window);
+    }
+    *offset -= half;
+    return FARSIDE_NTB_WINDOW_BAR(window) + 1;
+}
+
 #endif /* FARSIDE_CONFIG_H */

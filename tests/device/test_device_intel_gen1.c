@@ -8,9 +8,12 @@
  */
 #include <check.h>
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "device_chip.h"
 #include "intel_gen1_regs.h"
+#include "trc_file.h"
 #include "twin_regs.h"
 #include "../suite.h"
 
@@ -361,6 +364,32 @@ static void start_split(DeviceRig *machine)
     enable(machine, true);
 }
 
+/* A trace has the place of a write to BAR 5 in that BAR. */
+static void check_trace(uint64_t offset, uint64_t target)
+{
+    g_autofree char *path = g_strdup_printf("%s/farside-split-%d.pcapng",
+                                            g_get_tmp_dir(), (int)getpid());
+    g_autofree char *on = g_strdup_printf("\"%s\"", path);
+    g_autofree char *said = rig_set(other, "trace", on);
+    g_autofree char *ended = NULL;
+    g_autoptr(TrcFile) file = NULL;
+    TrcRecord record = {0};
+
+    rig_write(other, BAR5 + offset, 8, 0x99);
+    ended = rig_set(other, "trace", "\"\"");
+    file = trc_file_read(path, NULL);
+    g_unlink(path);
+    ck_assert_msg(!!file, "%s%s", said, ended);
+    for (unsigned i = 0; record.kind != TRC_MWR; i++) {
+        ck_assert_uint_lt(i, trc_file_n_records(file));
+        trc_file_record(file, i, &record);
+    }
+    ck_assert_uint_eq(record.address, target);
+    ck_assert_uint_eq(record.bar, 5);
+    ck_assert_uint_eq(record.offset, offset);
+    ck_assert_uint_eq(record.near, BAR5 + offset);
+}
+
 START_TEST(split_bar_has_two_windows)
 {
     static const uint64_t bars[] = {RIG_BAR2, RIG_BAR4};
@@ -397,6 +426,7 @@ START_TEST(split_bar_has_two_windows)
     rig_write(rig, 3 * MIB, 8, 0x77);
     ck_assert_uint_eq(rig_read(other, BAR5 + MIB / 2, 8), 0x77);
     ck_assert_uint_eq(rig_read(other, BAR5 + GEN1_SPAD, 4), 0x88);
+    check_trace(MIB / 2 + 24, 3 * MIB + 24);
     /* The primary BAR 5 may end earlier. */
     rig_write(other, OF(GEN1_PBARLMT, 2), 4, BAR5 + MIB / 2);
     rig_write(other, OF(GEN1_PBARXLAT, 2), 4, BASE5_32);
