@@ -161,6 +161,11 @@ const NttExpected ntt_expected[] = {
      "have not told each other", 0, 0, false,
      "on the second host ntb_perf takes the window with that host's index, and "
      "does not load where there is one window"},
+    {NTT_DEFECT, "perf-one-window", "intel-gen1", "ntb_test", "local perf",
+     NULL, NULL, 0, 0, false,
+     "on the second host ntb_perf takes the window with that host's index, and "
+     "does not load where there is one window, and ntb_test.sh waits for it "
+     "for ever"},
     {NTT_DEFECT, "perf-lost-message", "*", "perf",
      "they tell each other their windows", NULL, "have not told each other", 0,
      0, true,

@@ -15,6 +15,7 @@ is_left_out() {
     link_test*) step="link" ;;
     ntb_pingpong_tests) step="ping pong" ;;
     ntb_msi_tests) step=MSI ;;
+    ntb_perf_tests) step="local perf" ;;
     *) return 1 ;;
     esac
     [[ $'\n'$FARSIDE_LEAVE_OUT$'\n' == *$'\n'"$step"$'\n'* ]] && echo "Left out: $step"
