@@ -161,6 +161,10 @@ const NttExpected ntt_expected[] = {
      "have not told each other", 0, 0, false,
      "on the second host ntb_perf takes the window with that host's index, and "
      "does not load where there is one window"},
+    {NTT_DEFECT, "tool-decimal", "*", "ntb_test", "mw*", NULL, NULL, 7003, 0,
+     false,
+     "ntb_tool takes decimal addresses of windows alone, and ntb_test.sh, which "
+     "writes those that ntb_tool prints, ends there"},
     {NTT_DEFECT, "perf-one-window", "intel-gen1", "ntb_test", "local perf",
      NULL, NULL, 0, 0, false,
      "on the second host ntb_perf takes the window with that host's index, and "

@@ -13,6 +13,7 @@ is_left_out() {
     local step
     case $BASH_COMMAND in
     link_test*) step="link" ;;
+    mw_test*) step=mw ;;
     ntb_pingpong_tests) step="ping pong" ;;
     ntb_msi_tests) step=MSI ;;
     ntb_perf_tests) step="local perf" ;;

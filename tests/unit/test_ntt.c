@@ -260,6 +260,7 @@ static char *run_without(const NttPlace *where)
 {
     static const char script[] = "set -e\n"
                                  "function link_test() { echo link $1; }\n"
+                                 "function mw_test() { echo mw; }\n"
                                  "function ntb_msi_tests() { echo MSI; }\n"
                                  "function ntb_pingpong_tests() { echo pp; }\n"
                                  "function ntb_perf_tests() { echo perf; }\n"
@@ -267,6 +268,7 @@ static char *run_without(const NttPlace *where)
                                  "    link_test \"$1\"\n"
                                  "    if ! false; then echo db; fi\n"
                                  "    link_test \"$2\"\n"
+                                 "    mw_test \"$2\"\n"
                                  "}\n"
                                  "ntb_tool_tests \"$@\"\n"
                                  "ntb_pingpong_tests\n"
@@ -300,19 +302,30 @@ START_TEST(steps_are_left_out_of_the_script)
 {
     static const struct {
         const char *chip, *said;
+        unsigned series;
     } cases[] = {
-        {"switchtec", "link here\ndb\nlink there\npp\nMSI\nperf\n"},
-        {"intel-gen1", "link here\ndb\nlink there\npp\nLeft out: MSI\n"
-                       "Left out: local perf\n"},
-        {"intel-gen1-split", "link here\ndb\nlink there\nLeft out: ping pong\n"
-                             "Left out: MSI\nperf\n"},
-        {"amd", "Left out: link\ndb\nLeft out: link\npp\nLeft out: MSI\n"
-                "perf\n"},
+        {"switchtec", "link here\ndb\nlink there\nmw\npp\nMSI\nperf\n", 6001},
+        {"switchtec",
+         "link here\ndb\nlink there\nLeft out: mw\npp\nMSI\nperf\n", 7003},
+        {"intel-gen1",
+         "link here\ndb\nlink there\nmw\npp\nLeft out: MSI\n"
+         "Left out: local perf\n",
+         6001},
+        {"intel-gen1-split",
+         "link here\ndb\nlink there\nmw\nLeft out: ping pong\n"
+         "Left out: MSI\nperf\n",
+         6001},
+        {"amd",
+         "Left out: link\ndb\nLeft out: link\nmw\npp\nLeft out: MSI\nperf\n",
+         6001},
     };
 
     for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        const NttPlace where = place(cases[i].chip, "ntb_test", "a");
-        g_autofree char *said = run_without(&where);
+        NttPlace where = place(cases[i].chip, "ntb_test", "a");
+        g_autofree char *said = NULL;
+
+        where.series = cases[i].series;
+        said = run_without(&where);
 
         ck_assert_str_eq(said, cases[i].said);
     }
@@ -325,6 +338,7 @@ START_TEST(steps_that_are_left_out_are_known)
     for (const NttExpected *row = ntt_expected; row->name; row++) {
         ck_assert_msg(row->words || strcmp(row->client, "ntb_test") != 0 ||
                           strcmp(row->step, "link*") == 0 ||
+                          strcmp(row->step, "mw*") == 0 ||
                           strcmp(row->step, "ping pong") == 0 ||
                           strcmp(row->step, "local perf") == 0 ||
                           strcmp(row->step, "MSI") == 0,
