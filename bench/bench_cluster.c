@@ -124,6 +124,23 @@ bool bench_is_warmed_up(const BenchCase *bench)
             {"read-ratio", "", BENCH_AT_LEAST, 0.95, true}, BENCH_NO_METRIC    \
     }
 
+/* Speeds of 1 MiB, and ratios to ivshmem of both sizes */
+#define CHIP_CASE(chip)                                                        \
+    {                                                                          \
+        "chips/copy-" chip,                                                    \
+            "copies of 64 KiB and 1 MiB through an NTB of another chip, and "  \
+            "through ivshmem",                                                 \
+            run_own_clusters, "chip " chip, NULL,                              \
+        {                                                                      \
+            {"write", "MB/s", BENCH_NO_BOUND, 0, false},                       \
+                {"read", "MB/s", BENCH_NO_BOUND, 0, false},                    \
+                {"write-64KiB", "", BENCH_AT_LEAST, 0.95, true},               \
+                {"read-64KiB", "", BENCH_AT_LEAST, 0.95, true},                \
+                {"write-1MiB", "", BENCH_AT_LEAST, 0.95, true},                \
+                {"read-1MiB", "", BENCH_AT_LEAST, 0.95, true}, BENCH_NO_METRIC \
+        }                                                                      \
+    }
+
 const BenchCase bench_cluster_cases[] = {
     {"vm/copy-64KiB",
      "copies of 64 KiB by a program, through an NTB and through ivshmem",
@@ -157,6 +174,14 @@ const BenchCase bench_cluster_cases[] = {
       {"borrowed-cost", "ms/GiB", BENCH_NO_BOUND, 0, false},
       {"ratio", "", BENCH_AT_LEAST, 0.7, true},
       BENCH_NO_METRIC}},
+    CHIP_CASE("amd"),
+    CHIP_CASE("intel-gen1"),
+    CHIP_CASE("intel-gen3"),
+    CHIP_CASE("intel-gen4"),
+    CHIP_CASE("intel-gen5"),
+    CHIP_CASE("intel-gen6"),
+    CHIP_CASE("epf"),
+    CHIP_CASE("idt"),
     {"timed/boot",
      "boot of two machines whose link stays down, in virtual time and without",
      run_own_clusters,

@@ -8,8 +8,10 @@
 
 #define TYPE_PREFIX "farside-"
 
-#define BAR_MIN (64ULL << 10) /* bytes; the device has the same limits */
-#define BAR_MAX (256ULL << 30)
+#define BAR_MIN       (64ULL << 10) /* bytes; the device has the same limits */
+#define BAR_MAX       (256ULL << 30)
+/* Two BARs of 32 bits have half of it each. */
+#define SPLIT_BAR_MAX (2ULL << 30)
 
 /* Linux finds no memory that is aligned to much more. */
 #define ALIGNED_BAR "1M"
@@ -38,8 +40,8 @@ bool clu_plan_is_ntb_type(const char *type)
 
 const char *clu_plan_aligned_bar(TopoChip chip)
 {
-    return chip == TOPO_CHIP_INTEL_GEN1 || chip == TOPO_CHIP_INTEL_GEN3 ||
-                   chip == TOPO_CHIP_INTEL_GEN4
+    return chip == TOPO_CHIP_INTEL_GEN1 || chip == TOPO_CHIP_INTEL_GEN1_SPLIT ||
+                   chip == TOPO_CHIP_INTEL_GEN3 || chip == TOPO_CHIP_INTEL_GEN4
                ? ALIGNED_BAR
                : NULL;
 }
@@ -68,14 +70,16 @@ static void check_end(const TopoLink *link, const TopoVmDevice *vm,
     }
     for (unsigned i = 0; i < G_N_ELEMENTS(bars); i++) {
         const char *text = clu_plan_option_value(vm, bars[i]);
+        bool is_split = i == 1 && link->chip == TOPO_CHIP_INTEL_GEN1_SPLIT;
 
         if (text &&
             (!clu_property_parse_size(text, &bytes) || bytes < BAR_MIN ||
-             bytes > BAR_MAX || (bytes & (bytes - 1)) != 0)) {
+             bytes > (is_split ? SPLIT_BAR_MAX : BAR_MAX) ||
+             (bytes & (bytes - 1)) != 0)) {
             topo_errors_add(errors, clu_plan_option_place(vm, bars[i]),
                             "%s is %s, and the size of a BAR is a power of 2; "
-                            "write one from 64K to 256G",
-                            bars[i], text);
+                            "write one from 64K to %s",
+                            bars[i], text, is_split ? "2G" : "256G");
         }
     }
 }

@@ -22,6 +22,9 @@ const NttChip ntt_chips[] = {
     {"intel-gen1",
      "scenarios/cluster/intel.yaml",
      {"links.cable0.chip=intel-gen1", INTEL_BARS}},
+    {"intel-gen1-split",
+     "scenarios/cluster/intel.yaml",
+     {"links.cable0.chip=intel-gen1-split", INTEL_BARS}},
     {"intel-gen3",
      "scenarios/cluster/intel.yaml",
      {"links.cable0.chip=intel-gen3", INTEL_BARS}},
@@ -86,7 +89,7 @@ const NttExpected ntt_expected[] = {
      "^unsupported", 0, 0, false, "the hardware has no message registers"},
     {NTT_CANNOT, "no-messages", "intel-*", "ntb_test", "msg*", NULL,
      "^Unsupported", 0, 0, false, "the hardware has no message registers"},
-    {NTT_CANNOT, "own-vectors", "intel-*", "msi", "both are ready", NULL,
+    {NTT_CANNOT, "own-vectors", "intel-*", "msi", "both are ready", "a",
      "has no vector left", 0, 0, false,
      "ntb_msi needs interrupt vectors that the driver leaves free, and only "
      "ntb_hw_switchtec does"},
@@ -94,6 +97,22 @@ const NttExpected ntt_expected[] = {
      false,
      "ntb_msi needs interrupt vectors that the driver leaves free, and "
      "ntb_test.sh waits for them for ever"},
+    {NTT_CANNOT, "unsafe-registers", "intel-gen1-split", "msi", "both probe",
+     NULL, "requires at least 7 spads", 0, 0, false,
+     "by an erratum of Haswell doorbells and scratchpads are unsafe, and "
+     "ntb_msi_test takes no such NTB"},
+    {NTT_CANNOT, "unsafe-registers", "intel-gen1-split", "pingpong", "* counts",
+     NULL, "can't open .*ntb_pingpong", 0, 0, false,
+     "by an erratum of Haswell doorbells and scratchpads are unsafe, and "
+     "ntb_pingpong takes no such NTB without its parameter unsafe"},
+    {NTT_CANNOT, "unsafe-registers", "intel-gen1-split", "ntb_test",
+     "ping pong", NULL, NULL, 0, 0, false,
+     "by an erratum of Haswell doorbells and scratchpads are unsafe, so "
+     "ntb_pingpong takes no such NTB, and ntb_test.sh ends for want of its "
+     "files"},
+    {NTT_CANNOT, "no-driver", "intel-gen6", "*", "ports", NULL,
+     "ntb_tool/\\*.*No such file", 0, 6999, false,
+     "ntb_hw_intel knows generation 6 since Linux 7.0"},
     {NTT_CANNOT, "no-messages", "epf", "tool", "messages", NULL, "^unsupported",
      0, 0, false, "the endpoint function has no message registers"},
     {NTT_CANNOT, "no-messages", "epf", "ntb_test", "msg*", NULL, "^Unsupported",
@@ -102,7 +121,7 @@ const NttExpected ntt_expected[] = {
      "has told no interrupts", 0, 0, false,
      "ntb_msi needs interrupt vectors that the driver leaves free, and only "
      "ntb_hw_switchtec does"},
-    {NTT_CANNOT, "own-vectors", "intel-gen1", "msi", "interrupts from *", NULL,
+    {NTT_CANNOT, "own-vectors", "intel-*", "msi", "interrupts from *", NULL,
      "has told no interrupts", 0, 0, false,
      "ntb_msi needs interrupt vectors that the driver leaves free, and only "
      "ntb_hw_switchtec does"},
@@ -142,6 +161,15 @@ const NttExpected ntt_expected[] = {
      "have not told each other", 0, 0, false,
      "on the second host ntb_perf takes the window with that host's index, and "
      "does not load where there is one window"},
+    {NTT_DEFECT, "tool-decimal", "*", "ntb_test", "mw*", NULL, NULL, 7003, 0,
+     false,
+     "ntb_tool takes decimal addresses of windows alone, and ntb_test.sh, which "
+     "writes those that ntb_tool prints, ends there"},
+    {NTT_DEFECT, "perf-one-window", "intel-gen1", "ntb_test", "local perf",
+     NULL, NULL, 0, 0, false,
+     "on the second host ntb_perf takes the window with that host's index, and "
+     "does not load where there is one window, and ntb_test.sh waits for it "
+     "for ever"},
     {NTT_DEFECT, "perf-lost-message", "*", "perf",
      "they tell each other their windows", NULL, "have not told each other", 0,
      0, true,

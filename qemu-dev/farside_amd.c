@@ -10,21 +10,15 @@
 #include "qemu/module.h"
 #include "amd_regs.h"
 #include "farside_amd.h"
-#include "farside_bank.h"
 #include "farside_ntb.h"
-
-#define TYPE_FARSIDE_AMD "farside-amd"
+#include "farside_side.h"
 
 /* Events that wait: the driver understands one bit of INTSTAT at a time. */
 #define EVENTS_MAX 2
 
 typedef struct Amd {
-    FarsideChip chip;
-    const FarsideConfig *config;
-    FarsidePeer *peer;
+    FarsideSide side;
     FarsideWindows *windows;
-    FarsideInterrupts *interrupts;
-    FarsideBank *bank;
 
     uint32_t events[EVENTS_MAX]; /* to be shown when INTSTAT is clear */
     unsigned event_count;
@@ -33,12 +27,12 @@ typedef struct Amd {
 
 static Amd *of(FarsideChip *chip)
 {
-    return container_of(chip, Amd, chip);
+    return container_of(chip, Amd, side.chip);
 }
 
 static uint64_t get(const Amd *s, unsigned offset)
 {
-    return farside_bank_get(s->bank, offset);
+    return farside_bank_get(s->side.bank, offset);
 }
 
 /* Windows */
@@ -50,7 +44,7 @@ static void set_windows(Amd *s)
     uint64_t size, target;
 
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        size = MIN(get(s, AMD_BAR23LMT + 8 * i), s->config->bar_size[i]);
+        size = MIN(get(s, AMD_BAR23LMT + 8 * i), s->side.config->bar_size[i]);
         target = get(s, AMD_BAR23XLAT + 8 * i);
         if (size && target + (size - 1) >= target) {
             list[count++] = (FarsideWindow) {
@@ -70,7 +64,7 @@ static void ring_unmasked(Amd *s, uint64_t bits)
 {
     bits &= ~get(s, AMD_DBMASK);
     for (; bits; bits &= bits - 1) {
-        farside_interrupts_raise(s->interrupts, ctz64(bits));
+        farside_interrupts_raise(s->side.interrupts, ctz64(bits));
     }
 }
 
@@ -79,14 +73,14 @@ static void amd_ring(FarsideChip *chip, unsigned peer, uint64_t bits)
     Amd *s = of(chip);
 
     bits &= UINT16_MAX;
-    farside_bank_set(s->bank, AMD_DBSTAT, get(s, AMD_DBSTAT) | bits);
+    farside_bank_set(s->side.bank, AMD_DBSTAT, get(s, AMD_DBSTAT) | bits);
     ring_unmasked(s, bits);
 }
 
 static void interrupt_events(Amd *s)
 {
     if (get(s, AMD_INTSTAT) & ~get(s, AMD_INTMASK)) {
-        farside_interrupts_raise(s->interrupts, AMD_EVENT_VECTOR);
+        farside_interrupts_raise(s->side.interrupts, AMD_EVENT_VECTOR);
     }
 }
 
@@ -95,7 +89,7 @@ static void show_event(Amd *s)
     if (get(s, AMD_INTSTAT) || s->event_count == 0) {
         return;
     }
-    farside_bank_set(s->bank, AMD_INTSTAT, s->events[0]);
+    farside_bank_set(s->side.bank, AMD_INTSTAT, s->events[0]);
     s->events[0] = s->events[1];
     s->event_count--;
     interrupt_events(s);
@@ -123,7 +117,7 @@ static void add_event(Amd *s, uint32_t event)
 static void amd_link_event(FarsideChip *chip, unsigned peer)
 {
     Amd *s = of(chip);
-    bool is_up = farside_peer_link_is_up(s->peer);
+    bool is_up = farside_peer_link_is_up(s->side.peer);
 
     if (s->was_up) {
         add_event(s, AMD_LINK_DOWN);
@@ -148,7 +142,6 @@ typedef enum {
 static void amd_written(FarsideChip *chip, const FarsideRegister *r,
                         unsigned index, uint64_t bits, uint64_t old)
 {
-    struct farside_wire_doorbell bell = {.bits = bits};
     Amd *s = of(chip);
 
     switch (r->kind) {
@@ -156,10 +149,7 @@ static void amd_written(FarsideChip *chip, const FarsideRegister *r,
         set_windows(s);
         break;
     case DBREQ:
-        if (bits && farside_peer_link_is_up(s->peer)) {
-            farside_peer_send(s->peer, FARSIDE_WIRE_DOORBELL, &bell,
-                              sizeof(bell));
-        }
+        farside_side_ring(&s->side, bits);
         break;
     case DBMASK:
         ring_unmasked(s, get(s, AMD_DBSTAT) & old);
@@ -265,29 +255,6 @@ static const FarsideSharedRange shared_by_secondary[] = {
 
 static const FarsideBankLayout layouts[] = {LAYOUT(primary), LAYOUT(secondary)};
 
-static uint64_t amd_read(FarsideChip *chip, unsigned offset, unsigned size)
-{
-    return farside_bank_read(of(chip)->bank, offset, size);
-}
-
-static void amd_write(FarsideChip *chip, unsigned offset, uint64_t value,
-                      unsigned size)
-{
-    farside_bank_write(of(chip)->bank, offset, value, size);
-}
-
-static bool amd_serve_read(FarsideChip *chip, unsigned peer, uint64_t offset,
-                           unsigned size, uint64_t *ret_value)
-{
-    return farside_bank_serve_read(of(chip)->bank, offset, size, ret_value);
-}
-
-static bool amd_serve_write(FarsideChip *chip, unsigned peer, uint64_t offset,
-                            uint64_t value, unsigned size)
-{
-    return farside_bank_serve_write(of(chip)->bank, offset, value, size);
-}
-
 /* The memory to which the windows lead is no longer what it was. */
 static void amd_peer_reset(FarsideChip *chip, unsigned peer)
 {
@@ -295,8 +262,8 @@ static void amd_peer_reset(FarsideChip *chip, unsigned peer)
     unsigned i;
 
     for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        farside_bank_set(s->bank, AMD_BAR23LMT + 8 * i, 0);
-        farside_bank_set(s->bank, AMD_BAR23XLAT + 8 * i, 0);
+        farside_bank_set(s->side.bank, AMD_BAR23LMT + 8 * i, 0);
+        farside_bank_set(s->side.bank, AMD_BAR23XLAT + 8 * i, 0);
     }
     set_windows(s);
 }
@@ -307,8 +274,7 @@ static void amd_reset(FarsideChip *chip)
 {
     Amd *s = of(chip);
 
-    farside_interrupts_reset(s->interrupts);
-    farside_bank_reset(s->bank);
+    farside_side_reset(&s->side);
     s->event_count = 0;
     set_windows(s);
 }
@@ -330,57 +296,31 @@ static void amd_describe(PCIDevice *pci, FarsideShape *ret_shape)
 static FarsideChip *amd_new(const FarsideConfig *config, PCIDevice *pci,
                             const FarsideParts *parts)
 {
-    Amd *s = g_new0(Amd, 1);
+    Amd *s = farside_side_new(sizeof(*s), &layouts[config->partition], config,
+                              pci, parts);
 
-    s->chip.class = farside_ntb_chip(pci);
-    s->config = config;
-    s->peer = parts->far[0].peer;
     s->windows = parts->windows;
-    s->interrupts = parts->interrupts;
-    s->bank = farside_bank_new(&layouts[config->partition], &s->chip,
-                               parts->registers);
-    amd_reset(&s->chip);
-    return &s->chip;
-}
-
-static void amd_free(FarsideChip *chip)
-{
-    farside_bank_free(of(chip)->bank);
-    g_free(of(chip));
+    amd_reset(&s->side.chip);
+    return &s->side.chip;
 }
 
 static const FarsideChipClass amd_class = {
+    FARSIDE_SIDE_CLASS,
+    .type = "farside-amd",
+    .description = "PCIe non-transparent bridge (AMD)",
     .number = FARSIDE_WIRE_CHIP_AMD,
-    .hosts_max = 2,
     .describe = amd_describe,
     .new = amd_new,
-    .free = amd_free,
     .reset = amd_reset,
-    .read = amd_read,
-    .write = amd_write,
     .peer_reset = amd_peer_reset,
     .link_event = amd_link_event,
     .ring = amd_ring,
-    .serve_read = amd_serve_read,
-    .serve_write = amd_serve_write,
-};
-
-static void amd_class_init(ObjectClass *klass, FarsideClassData *data)
-{
-    FARSIDE_NTB_CLASS(klass)->chip = &amd_class;
-    DEVICE_CLASS(klass)->desc = "PCIe non-transparent bridge (AMD)";
-}
-
-static const TypeInfo amd_info = {
-    .name = TYPE_FARSIDE_AMD,
-    .parent = TYPE_FARSIDE_NTB,
-    .class_init = amd_class_init,
+    .serve_write = farside_side_serve_write,
 };
 
 void farside_amd_register_types(void)
 {
-    farside_ntb_register_types();
-    type_register_static(&amd_info);
+    farside_ntb_register(&amd_class);
 }
 
 type_init(farside_amd_register_types)

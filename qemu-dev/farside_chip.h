@@ -25,7 +25,14 @@ typedef struct FarsideParts FarsideParts;
 #define FARSIDE_RECORD_MAX 4608
 
 typedef struct FarsideChipClass {
+    const char *type; /* of the PCI device */
+    const char *description;
+    size_t instance_size; /* of the device's object; 0: a FarsideNtb */
+    /* Adds properties of this chip. NULL: it has none. */
+    void (*add_properties)(ObjectClass *klass);
+
     uint8_t number;     /* FARSIDE_WIRE_CHIP_* */
+    uint8_t generation; /* the same at both ends; 0: introduce() tells */
     unsigned messages;  /* message registers, 0 if ring() is all there is */
     unsigned hosts_max; /* 2 to FARSIDE_NTB_HOSTS_MAX */
 

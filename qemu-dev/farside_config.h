@@ -38,6 +38,7 @@ typedef struct FarsideShape {
     uint8_t vectors;
     uint8_t msi; /* offset of an MSI capability with one vector; 0: MSI-X */
     bool is_32_bit;  /* BAR 0 */
+    bool is_split;   /* the last window has two BARs of 32 bits, half each */
     uint8_t port;    /* Port Number in Link Capabilities */
     uint16_t link_status; /* of the PCI Express capability; 0: QEMU's */
 } FarsideShape;
@@ -89,6 +90,23 @@ static inline unsigned farside_config_end(const FarsideConfig *config,
                                           unsigned peer)
 {
     return config->partition > config->peer[peer].host;
+}
+
+/*
+ * The number of the BAR that has the place @offset of a window; @offset becomes
+ * that in the BAR.
+ */
+static inline unsigned farside_config_bar(const FarsideConfig *config,
+                                          unsigned window, uint64_t *offset)
+{
+    uint64_t half = config->bar_size[window] / 2;
+
+    if (!config->shape.is_split || window < FARSIDE_NTB_WINDOWS - 1 ||
+        *offset < half) {
+        return FARSIDE_NTB_WINDOW_BAR(window);
+    }
+    *offset -= half;
+    return FARSIDE_NTB_WINDOW_BAR(window) + 1;
 }
 
 #endif /* FARSIDE_CONFIG_H */

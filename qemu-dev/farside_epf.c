@@ -9,12 +9,9 @@
 #include "qapi/error.h"
 #include "qemu/module.h"
 #include "epf_regs.h"
-#include "farside_bank.h"
 #include "farside_epf.h"
 #include "farside_ntb.h"
-#include "farside_twin.h"
-
-#define TYPE_FARSIDE_EPF "farside-epf"
+#include "farside_side.h"
 
 /* The only window, in BAR 4 */
 #define WINDOW 1
@@ -22,23 +19,18 @@
 #define PAGE_MASK_4K 0xfffull
 
 typedef struct Epf {
-    FarsideChip chip;
-    const FarsideConfig *config;
-    FarsidePeer *peer;
-    FarsideInterrupts *interrupts;
-    FarsideBank *bank;
-    FarsideTwin *twin;
+    FarsideSide side;
     unsigned vectors; /* that the host has configured */
 } Epf;
 
 static Epf *of(FarsideChip *chip)
 {
-    return container_of(chip, Epf, chip);
+    return container_of(chip, Epf, side.chip);
 }
 
 static uint64_t get(const Epf *s, unsigned offset)
 {
-    return farside_bank_get(s->bank, offset);
+    return farside_bank_get(s->side.bank, offset);
 }
 
 /* Interrupts: vector 0 is the link. */
@@ -51,17 +43,8 @@ static void epf_ring(FarsideChip *chip, unsigned peer, uint64_t bits)
     for (; bits; bits &= bits - 1) {
         vector = ctz64(bits);
         if (vector < s->vectors) {
-            farside_interrupts_raise(s->interrupts, vector);
+            farside_interrupts_raise(s->side.interrupts, vector);
         }
-    }
-}
-
-static void ring_peer(Epf *s, unsigned vector)
-{
-    struct farside_wire_doorbell bell = {.bits = 1ull << vector};
-
-    if (farside_peer_link_is_up(s->peer)) {
-        farside_peer_send(s->peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
     }
 }
 
@@ -69,7 +52,8 @@ static void link_changed(FarsideChip *chip)
 {
     Epf *s = of(chip);
 
-    farside_bank_set(s->bank, EPF_LINK_STATUS, farside_twin_is_up(s->twin));
+    farside_bank_set(s->side.bank, EPF_LINK_STATUS,
+                     farside_twin_is_up(s->side.twin));
     epf_ring(chip, 0, 1);
 }
 
@@ -90,11 +74,11 @@ static bool configure_window(Epf *s, uint32_t index)
 {
     uint64_t target = get(s, EPF_ADDR), size = get(s, EPF_SIZE);
 
-    if (index != 0 || size > s->config->bar_size[WINDOW] ||
+    if (index != 0 || size > s->side.config->bar_size[WINDOW] ||
         (target & PAGE_MASK_4K)) {
         return false;
     }
-    farside_twin_set_window(s->twin, WINDOW, target, size);
+    farside_twin_set_window(s->side.twin, WINDOW, target, size);
     return true;
 }
 
@@ -110,12 +94,12 @@ static bool execute(Epf *s, uint32_t command, uint32_t argument)
         return configure_window(s, argument);
     case EPF_TEARDOWN_MW:
         if (argument == 0) {
-            farside_twin_set_window(s->twin, WINDOW, 0, 0);
+            farside_twin_set_window(s->side.twin, WINDOW, 0, 0);
         }
         return argument == 0;
     case EPF_LINK_UP:
     case EPF_LINK_DOWN:
-        farside_twin_set_enabled(s->twin, command == EPF_LINK_UP);
+        farside_twin_set_enabled(s->side.twin, command == EPF_LINK_UP);
         return true;
     default:
         return false;
@@ -139,12 +123,12 @@ static void epf_written(FarsideChip *chip, const FarsideRegister *r,
     switch (r->kind) {
     case COMMAND:
         ok = execute(s, bits, get(s, EPF_ARGUMENT));
-        farside_bank_set(s->bank, EPF_STATUS,
+        farside_bank_set(s->side.bank, EPF_STATUS,
                          ok ? EPF_STATUS_OK : EPF_STATUS_ERROR);
         break;
     case DOORBELL:
         if (bits == EPF_DOORBELL_DATA) {
-            ring_peer(s, index);
+            farside_side_ring(&s->side, 1ull << index);
         }
         break;
     }
@@ -219,52 +203,12 @@ static const FarsideBankLayout layout = {
     .written = epf_written,
 };
 
-static uint64_t epf_read(FarsideChip *chip, unsigned offset, unsigned size)
-{
-    return farside_bank_read(of(chip)->bank, offset, size);
-}
-
-static void epf_write(FarsideChip *chip, unsigned offset, uint64_t value,
-                      unsigned size)
-{
-    farside_bank_write(of(chip)->bank, offset, value, size);
-}
-
-/* The peer */
-
-static bool epf_serve_read(FarsideChip *chip, unsigned peer, uint64_t offset,
-                           unsigned size, uint64_t *ret_value)
-{
-    return farside_bank_serve_read(of(chip)->bank, offset, size, ret_value);
-}
-
-static bool epf_serve_write(FarsideChip *chip, unsigned peer, uint64_t offset,
-                            uint64_t value, unsigned size)
-{
-    return farside_twin_serve_write(of(chip)->twin, offset, value, size) ||
-           farside_bank_serve_write(of(chip)->bank, offset, value, size);
-}
-
-static void epf_peer_reset(FarsideChip *chip, unsigned peer)
-{
-    farside_twin_peer_reset(of(chip)->twin);
-}
-
-static void epf_link_event(FarsideChip *chip, unsigned peer)
-{
-    farside_twin_link_event(of(chip)->twin);
-}
-
 /* Life */
 
 static void epf_reset(FarsideChip *chip)
 {
-    Epf *s = of(chip);
-
-    farside_interrupts_reset(s->interrupts);
-    farside_bank_reset(s->bank);
-    s->vectors = 0;
-    farside_twin_reset(s->twin);
+    farside_side_reset(&of(chip)->side);
+    of(chip)->vectors = 0;
 }
 
 static void epf_describe(PCIDevice *pci, FarsideShape *ret_shape)
@@ -284,58 +228,28 @@ static void epf_describe(PCIDevice *pci, FarsideShape *ret_shape)
 static FarsideChip *epf_new(const FarsideConfig *config, PCIDevice *pci,
                             const FarsideParts *parts)
 {
-    Epf *s = g_new0(Epf, 1);
+    Epf *s = farside_side_new(sizeof(*s), &layout, config, pci, parts);
 
-    s->chip.class = farside_ntb_chip(pci);
-    s->config = config;
-    s->peer = parts->far[0].peer;
-    s->interrupts = parts->interrupts;
-    s->bank = farside_bank_new(&layout, &s->chip, parts->registers);
-    s->twin = farside_twin_new(config, parts, &s->chip, false, link_changed);
-    epf_reset(&s->chip);
-    return &s->chip;
-}
-
-static void epf_free(FarsideChip *chip)
-{
-    farside_twin_free(of(chip)->twin);
-    farside_bank_free(of(chip)->bank);
-    g_free(of(chip));
+    farside_side_add_twin(&s->side, false, parts, link_changed);
+    epf_reset(&s->side.chip);
+    return &s->side.chip;
 }
 
 static const FarsideChipClass epf_class = {
+    FARSIDE_SIDE_CLASS_OF_TWIN,
+    .type = "farside-epf",
+    .description = "PCIe non-transparent bridge (endpoint function)",
     .number = FARSIDE_WIRE_CHIP_EPF,
-    .hosts_max = 2,
     .describe = epf_describe,
     .new = epf_new,
-    .free = epf_free,
     .reset = epf_reset,
-    .read = epf_read,
-    .write = epf_write,
-    .peer_reset = epf_peer_reset,
-    .link_event = epf_link_event,
     .ring = epf_ring,
-    .serve_read = epf_serve_read,
-    .serve_write = epf_serve_write,
-};
-
-static void epf_class_init(ObjectClass *klass, FarsideClassData *data)
-{
-    FARSIDE_NTB_CLASS(klass)->chip = &epf_class;
-    DEVICE_CLASS(klass)->desc =
-        "PCIe non-transparent bridge (endpoint function)";
-}
-
-static const TypeInfo epf_info = {
-    .name = TYPE_FARSIDE_EPF,
-    .parent = TYPE_FARSIDE_NTB,
-    .class_init = epf_class_init,
+    .serve_write = farside_side_serve_write,
 };
 
 void farside_epf_register_types(void)
 {
-    farside_ntb_register_types();
-    type_register_static(&epf_info);
+    farside_ntb_register(&epf_class);
 }
 
 type_init(farside_epf_register_types)

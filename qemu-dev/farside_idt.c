@@ -295,7 +295,23 @@ static void idt_free(FarsideChip *chip)
     g_free(of(chip));
 }
 
+static const Property idt_properties[] = {
+    DEFINE_PROP_STRING("model", FarsideIdt, options.model),
+    DEFINE_PROP_STRING("ports", FarsideIdt, options.ports),
+    DEFINE_PROP_UINT8("lut", FarsideIdt, options.lut, 12),
+};
+
+static void idt_add_properties(ObjectClass *klass)
+{
+    device_class_set_props(DEVICE_CLASS(klass), idt_properties);
+    farside_ntb_add_links(klass, FARSIDE_NTB_HOSTS_MAX);
+}
+
 static const FarsideChipClass idt_class = {
+    .type = TYPE_FARSIDE_IDT,
+    .description = "PCIe non-transparent bridge (IDT)",
+    .instance_size = sizeof(FarsideIdt),
+    .add_properties = idt_add_properties,
     .number = FARSIDE_WIRE_CHIP_IDT,
     .hosts_max = FARSIDE_NTB_HOSTS_MAX,
     .config_registers = IDT_NT,
@@ -316,33 +332,9 @@ static const FarsideChipClass idt_class = {
     .serve_write = idt_serve_write,
 };
 
-static const Property idt_properties[] = {
-    DEFINE_PROP_STRING("model", FarsideIdt, options.model),
-    DEFINE_PROP_STRING("ports", FarsideIdt, options.ports),
-    DEFINE_PROP_UINT8("lut", FarsideIdt, options.lut, 12),
-};
-
-static void idt_class_init(ObjectClass *klass, FarsideClassData *data)
-{
-    DeviceClass *dc = DEVICE_CLASS(klass);
-
-    FARSIDE_NTB_CLASS(klass)->chip = &idt_class;
-    dc->desc = "PCIe non-transparent bridge (IDT)";
-    device_class_set_props(dc, idt_properties);
-    farside_ntb_add_links(klass, FARSIDE_NTB_HOSTS_MAX);
-}
-
-static const TypeInfo idt_info = {
-    .name = TYPE_FARSIDE_IDT,
-    .parent = TYPE_FARSIDE_NTB,
-    .instance_size = sizeof(FarsideIdt),
-    .class_init = idt_class_init,
-};
-
 void farside_idt_register_types(void)
 {
-    farside_ntb_register_types();
-    type_register_static(&idt_info);
+    farside_ntb_register(&idt_class);
 }
 
 type_init(farside_idt_register_types)

@@ -8,20 +8,16 @@
 #include "qapi/error.h"
 #include "qemu/module.h"
 #include "hw/pci/pci.h"
-#include "farside_bank.h"
 #include "farside_intel.h"
 #include "farside_ntb.h"
-#include "farside_twin.h"
+#include "farside_side.h"
 #include "intel_regs.h"
 
 typedef struct Model {
     FarsideChipClass class;
-    const char *type;
-    const char *description;
     const FarsideBankLayout *layout;
     uint16_t device_id;
     uint8_t revision;
-    uint8_t number;  /* in HELLO */
     uint8_t express; /* offset of the PCI Express capability */
     uint8_t speed;   /* of the link, as Link Status has it */
     uint16_t intvec;
@@ -32,29 +28,23 @@ typedef struct Model {
 } Model;
 
 typedef struct Intel {
-    FarsideChip chip;
+    FarsideSide side;
     const Model *model;
-    const FarsideConfig *config;
-    PCIDevice *pci;
-    FarsidePeer *peer;
-    FarsideInterrupts *interrupts;
-    FarsideBank *bank;
-    FarsideTwin *twin;
 } Intel;
 
 static Intel *of(FarsideChip *chip)
 {
-    return container_of(chip, Intel, chip);
+    return container_of(chip, Intel, side.chip);
 }
 
 static uint64_t get(const Intel *s, unsigned offset)
 {
-    return farside_bank_get(s->bank, offset);
+    return farside_bank_get(s->side.bank, offset);
 }
 
 static void set(Intel *s, unsigned offset, uint64_t value)
 {
-    farside_bank_set(s->bank, offset, value);
+    farside_bank_set(s->side.bank, offset, value);
 }
 
 /* Interrupts */
@@ -63,7 +53,7 @@ static void interrupt(Intel *s, uint64_t bits)
 {
     bits &= get(s, INTEL_INT_STATUS) & ~get(s, INTEL_INT_DISABLE);
     for (; bits; bits &= bits - 1) {
-        farside_interrupts_raise(s->interrupts,
+        farside_interrupts_raise(s->side.interrupts,
                                  get(s, s->model->intvec + ctz64(bits)));
     }
 }
@@ -78,17 +68,8 @@ static void intel_ring(FarsideChip *chip, unsigned peer, uint64_t bits)
 {
     Intel *s = of(chip);
 
-    if (farside_twin_is_up(s->twin)) {
+    if (farside_twin_is_up(s->side.twin)) {
         add_status(s, bits & UINT32_MAX);
-    }
-}
-
-static void ring_peer(Intel *s, unsigned doorbell)
-{
-    struct farside_wire_doorbell bell = {.bits = 1ull << doorbell};
-
-    if (farside_twin_is_up(s->twin)) {
-        farside_peer_send(s->peer, FARSIDE_WIRE_DOORBELL, &bell, sizeof(bell));
     }
 }
 
@@ -101,11 +82,12 @@ static void ring_peer(Intel *s, unsigned doorbell)
  */
 static uint64_t open_size(const Intel *s, unsigned i)
 {
-    uint64_t base = pci_get_bar_addr(s->pci, FARSIDE_NTB_WINDOW_BAR(i));
+    uint64_t base = pci_get_bar_addr(s->side.pci, FARSIDE_NTB_WINDOW_BAR(i));
     uint64_t limit = get(s, INTEL_XLMT + i * INTEL_XSTEP);
 
-    return limit > base && limit - base <= s->config->bar_size[i] ? limit - base
-                                                                  : 0;
+    return limit > base && limit - base <= s->side.config->bar_size[i]
+               ? limit - base
+               : 0;
 }
 
 /* The guest has written XBASE or XLMT. */
@@ -115,10 +97,10 @@ static void window_written(Intel *s, unsigned i)
     uint64_t target = get(s, xbase), size = open_size(s, i);
 
     if (s->model->aligns_to_bars) {
-        target &= ~(s->config->bar_size[i] - 1);
+        target &= ~(s->side.config->bar_size[i] - 1);
         set(s, xbase, target);
     }
-    farside_twin_set_window(s->twin, i, target, size);
+    farside_twin_set_window(s->side.twin, i, target, size);
 }
 
 /* The link */
@@ -133,14 +115,14 @@ static bool is_enabled(const Intel *s)
 
 static void show_link(Intel *s)
 {
-    uint16_t status = farside_twin_is_up(s->twin)
+    uint16_t status = farside_twin_is_up(s->side.twin)
                           ? INTEL_LINK_ACTIVE | INTEL_LINK_X16 | s->model->speed
                           : 0;
 
     if (s->model->ppd0) {
         set(s, INTEL4_LINK_STATUS, status);
     } else {
-        pci_set_word(s->pci->config + INTEL3_CFG_LINK_STATUS, status);
+        pci_set_word(s->side.pci->config + INTEL3_CFG_LINK_STATUS, status);
     }
 }
 
@@ -154,11 +136,6 @@ static void link_changed(FarsideChip *chip)
         set(s, INTEL4_SLOTSTS, INTEL4_SLOTSTS_DLLSCS);
     }
     add_status(s, INTEL_INT_LINK);
-}
-
-static void intel_link_event(FarsideChip *chip, unsigned peer)
-{
-    farside_twin_link_event(of(chip)->twin);
 }
 
 /* Registers */
@@ -191,18 +168,13 @@ static void intel_written(FarsideChip *chip, const FarsideRegister *r,
         break;
     case DOORBELL:
         if (bits) {
-            ring_peer(s, index);
+            farside_side_ring(&s->side, 1ull << index);
         }
         break;
     case ENABLE:
-        farside_twin_set_enabled(s->twin, is_enabled(s));
+        farside_twin_set_enabled(s->side.twin, is_enabled(s));
         break;
     }
-}
-
-static bool intel_reaches(FarsideChip *chip)
-{
-    return farside_twin_is_up(of(chip)->twin);
 }
 
 #define RW(at, bytes, bits, ...)                                               \
@@ -292,7 +264,7 @@ static const FarsideSharedRange shared[] = {
         .registers = {of_all, __VA_ARGS__}, .far = others,                     \
         .far_count = ARRAY_SIZE(others), .shared = shared,                     \
         .shared_count = ARRAY_SIZE(shared), .written = intel_written,          \
-        .reaches = intel_reaches,                                              \
+        .reaches = farside_side_reaches,                                       \
     }
 
 static const FarsideBankLayout gen3_layout = LAYOUT(gen3_far, of_gen3);
@@ -301,67 +273,16 @@ static const FarsideBankLayout gen4_layout = LAYOUT(gen4_far, of_gen4,
 static const FarsideBankLayout gen6_layout = LAYOUT(gen4_far, of_gen4,
                                                     ppd0_of_gen6);
 
-static uint64_t intel_read(FarsideChip *chip, unsigned offset, unsigned size)
-{
-    return farside_bank_read(of(chip)->bank, offset, size);
-}
-
-static void intel_write(FarsideChip *chip, unsigned offset, uint64_t value,
-                        unsigned size)
-{
-    farside_bank_write(of(chip)->bank, offset, value, size);
-}
-
-/* The peer */
-
-/* Scratchpads, but not of a link that is down: no request crosses it. */
-static bool intel_serve_read(FarsideChip *chip, unsigned peer, uint64_t offset,
-                             unsigned size, uint64_t *ret_value)
-{
-    Intel *s = of(chip);
-
-    return farside_twin_is_up(s->twin) &&
-           farside_bank_serve_read(s->bank, offset, size, ret_value);
-}
-
-static bool intel_serve_write(FarsideChip *chip, unsigned peer, uint64_t offset,
-                              uint64_t value, unsigned size)
-{
-    Intel *s = of(chip);
-
-    return farside_twin_serve_write(s->twin, offset, value, size) ||
-           (farside_twin_is_up(s->twin) &&
-            farside_bank_serve_write(s->bank, offset, value, size));
-}
-
-static void intel_introduce(FarsideChip *chip, struct farside_wire_hello *hello)
-{
-    hello->generation = of(chip)->model->number;
-}
-
-static const char *intel_check_peer(FarsideChip *chip, unsigned peer,
-                                    const struct farside_wire_hello *hello)
-{
-    return hello->generation == of(chip)->model->number
-               ? NULL
-               : "the NTBs at both ends are of different generations";
-}
-
-static void intel_peer_reset(FarsideChip *chip, unsigned peer)
-{
-    farside_twin_peer_reset(of(chip)->twin);
-}
 
 /* Life */
 
 static void intel_reset(FarsideChip *chip)
 {
     Intel *s = of(chip);
-    bool is_dsd = s->config->partition == 1;
+    bool is_dsd = s->side.config->partition == 1;
     unsigned i;
 
-    farside_interrupts_reset(s->interrupts);
-    farside_bank_reset(s->bank);
+    farside_side_reset(&s->side);
     for (i = 0; i < INTEL_VECTORS; i++) {
         set(s, s->model->intvec + i, (i + 1) % INTEL_VECTORS);
     }
@@ -369,10 +290,9 @@ static void intel_reset(FarsideChip *chip)
         set(s, INTEL4_PPD1,
             INTEL4_PPD1_B2B | (is_dsd ? s->model->ppd1_dsd : 0));
     } else {
-        s->pci->config[INTEL3_CFG_PPD] =
+        s->side.pci->config[INTEL3_CFG_PPD] =
             is_dsd ? INTEL3_PPD_DSD : INTEL3_PPD_USD;
     }
-    farside_twin_reset(s->twin);
     show_link(s);
 }
 
@@ -400,59 +320,39 @@ static void intel_describe(PCIDevice *pci, FarsideShape *ret_shape)
 static FarsideChip *intel_new(const FarsideConfig *config, PCIDevice *pci,
                               const FarsideParts *parts)
 {
-    Intel *s = g_new0(Intel, 1);
+    const Model *model = model_of(pci);
+    Intel *s = farside_side_new(sizeof(*s), model->layout, config, pci, parts);
 
-    s->chip.class = farside_ntb_chip(pci);
-    s->model = model_of(pci);
-    s->config = config;
-    s->pci = pci;
-    s->peer = parts->far[0].peer;
-    s->interrupts = parts->interrupts;
-    s->bank = farside_bank_new(s->model->layout, &s->chip, parts->registers);
-    s->twin = farside_twin_new(config, parts, &s->chip, true, link_changed);
-    intel_reset(&s->chip);
-    return &s->chip;
+    s->model = model;
+    farside_side_add_twin(&s->side, true, parts, link_changed);
+    intel_reset(&s->side.chip);
+    return &s->side.chip;
 }
 
-static void intel_free(FarsideChip *chip)
-{
-    farside_twin_free(of(chip)->twin);
-    farside_bank_free(of(chip)->bank);
-    g_free(of(chip));
-}
-
-#define CLASS                                                                  \
+#define CLASS(name, processor, number_in_hello)                                \
     {                                                                          \
-        .number = FARSIDE_WIRE_CHIP_INTEL, .hosts_max = 2,                     \
-        .describe = intel_describe, .new = intel_new, .free = intel_free,      \
-        .reset = intel_reset, .read = intel_read, .write = intel_write,        \
-        .introduce = intel_introduce, .check_peer = intel_check_peer,          \
-        .peer_reset = intel_peer_reset, .link_event = intel_link_event,        \
-        .ring = intel_ring, .serve_read = intel_serve_read,                    \
-        .serve_write = intel_serve_write,                                      \
+        FARSIDE_SIDE_CLASS_OF_TWIN, .type = name,                              \
+        .description = "PCIe non-transparent bridge (Intel, " processor ")",   \
+        .number = FARSIDE_WIRE_CHIP_INTEL, .generation = number_in_hello,      \
+        .describe = intel_describe, .new = intel_new, .reset = intel_reset,    \
+        .ring = intel_ring, .serve_write = farside_side_serve_write,           \
     }
 
 static const Model models[] = {
     {
-        .class = CLASS,
-        .type = "farside-intel-gen3",
-        .description = "PCIe non-transparent bridge (Intel, Skylake)",
+        .class = CLASS("farside-intel-gen3", "Skylake", 3),
         .layout = &gen3_layout,
         .device_id = INTEL_DEVICE_ID_GEN3,
-        .number = 3,
         .express = 0x90,
         .speed = 3,
         .intvec = INTEL3_INTVEC,
         .aligns_to_bars = true,
     },
     {
-        .class = CLASS,
-        .type = "farside-intel-gen4",
-        .description = "PCIe non-transparent bridge (Intel, Ice Lake)",
+        .class = CLASS("farside-intel-gen4", "Ice Lake", 4),
         .layout = &gen4_layout,
         .device_id = INTEL_DEVICE_ID_GEN4,
         .revision = INTEL_REVISION_ICX,
-        .number = 4,
         .express = 0x40,
         .speed = 4,
         .intvec = INTEL4_INTVEC,
@@ -462,13 +362,10 @@ static const Model models[] = {
         .holds_link_bit = true,
     },
     {
-        .class = CLASS,
-        .type = "farside-intel-gen4-spr",
-        .description = "PCIe non-transparent bridge (Intel, Sapphire Rapids)",
+        .class = CLASS("farside-intel-gen4-spr", "Sapphire Rapids", 14),
         .layout = &gen4_layout,
         .device_id = INTEL_DEVICE_ID_GEN4,
         .revision = INTEL_REVISION_SPR,
-        .number = 14,
         .express = 0x40,
         .speed = 5,
         .intvec = INTEL4_INTVEC,
@@ -476,12 +373,9 @@ static const Model models[] = {
         .ppd1_dsd = INTEL_SPR_PPD1_DSD,
     },
     {
-        .class = CLASS,
-        .type = "farside-intel-gen5",
-        .description = "PCIe non-transparent bridge (Intel, Granite Rapids)",
+        .class = CLASS("farside-intel-gen5", "Granite Rapids", 5),
         .layout = &gen4_layout,
         .device_id = INTEL_DEVICE_ID_GEN5,
-        .number = 5,
         .express = 0x40,
         .speed = 5,
         .intvec = INTEL4_INTVEC,
@@ -489,12 +383,9 @@ static const Model models[] = {
         .ppd1_dsd = INTEL_SPR_PPD1_DSD,
     },
     {
-        .class = CLASS,
-        .type = "farside-intel-gen6",
-        .description = "PCIe non-transparent bridge (Intel, Diamond Rapids)",
+        .class = CLASS("farside-intel-gen6", "Diamond Rapids", 6),
         .layout = &gen6_layout,
         .device_id = INTEL_DEVICE_ID_GEN6,
-        .number = 6,
         .express = 0x40,
         .speed = 6,
         .intvec = INTEL4_INTVEC,
@@ -503,28 +394,12 @@ static const Model models[] = {
     },
 };
 
-static void intel_class_init(ObjectClass *klass, FarsideClassData *data)
-{
-    const Model *model = data;
-
-    FARSIDE_NTB_CLASS(klass)->chip = &model->class;
-    DEVICE_CLASS(klass)->desc = model->description;
-}
-
 void farside_intel_register_types(void)
 {
-    static TypeInfo infos[ARRAY_SIZE(models)];
     unsigned i;
 
-    farside_ntb_register_types();
     for (i = 0; i < ARRAY_SIZE(models); i++) {
-        infos[i] = (TypeInfo) {
-            .name = models[i].type,
-            .parent = TYPE_FARSIDE_NTB,
-            .class_init = intel_class_init,
-            .class_data = (void *)&models[i],
-        };
-        type_register_static(&infos[i]);
+        farside_ntb_register(&models[i].class);
     }
 }
 

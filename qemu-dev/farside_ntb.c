@@ -304,6 +304,24 @@ static bool farside_ntb_make_sessions(FarsideNtb *s, Error **errp)
     return true;
 }
 
+/* The two BARs of the last window, in which the second has the upper half. */
+static void farside_ntb_register_halves(FarsideNtb *s)
+{
+    const unsigned window = FARSIDE_NTB_WINDOWS - 1;
+    uint64_t size = s->config.bar_size[window] / 2;
+    unsigned i;
+
+    for (i = 0; i < ARRAY_SIZE(s->halves); i++) {
+        memory_region_init_alias(
+            &s->halves[i], OBJECT(s), "farside-half",
+            farside_windows_get_bar(s->parts.windows, window), i * size, size);
+        pci_register_bar(PCI_DEVICE(s), FARSIDE_NTB_WINDOW_BAR(window) + i,
+                         PCI_BASE_ADDRESS_SPACE_MEMORY |
+                             PCI_BASE_ADDRESS_MEM_PREFETCH,
+                         &s->halves[i]);
+    }
+}
+
 /* The BARs of the windows, of which the first may have registers instead. */
 static void farside_ntb_register_windows(FarsideNtb *s)
 {
@@ -319,12 +337,15 @@ static void farside_ntb_register_windows(FarsideNtb *s)
                                       shape->registers_size,
                                       shape->doorbells_size));
     }
-    for (; i < FARSIDE_NTB_WINDOWS; i++) {
+    for (; i + shape->is_split < FARSIDE_NTB_WINDOWS; i++) {
         pci_register_bar(pci, FARSIDE_NTB_WINDOW_BAR(i),
                          PCI_BASE_ADDRESS_SPACE_MEMORY |
                              PCI_BASE_ADDRESS_MEM_TYPE_64 |
                              PCI_BASE_ADDRESS_MEM_PREFETCH,
                          farside_windows_get_bar(s->parts.windows, i));
+    }
+    if (shape->is_split) {
+        farside_ntb_register_halves(s);
     }
 }
 
@@ -530,16 +551,40 @@ static const TypeInfo farside_ntb_info = {
         },
 };
 
-void farside_ntb_register_types(void)
+static void farside_ntb_register_common(void)
 {
-    static bool is_done;
-
-    if (is_done) {
-        return;
-    }
-    is_done = true;
     farside_drain_start();
     farside_origin_register_types();
     farside_windows_register_types();
     type_register_static(&farside_ntb_info);
+}
+
+static void farside_ntb_init_chip(ObjectClass *klass, FarsideClassData *data)
+{
+    const FarsideChipClass *chip = data;
+
+    FARSIDE_NTB_CLASS(klass)->chip = chip;
+    DEVICE_CLASS(klass)->desc = chip->description;
+    if (chip->add_properties) {
+        chip->add_properties(klass);
+    }
+}
+
+void farside_ntb_register(const FarsideChipClass *chip)
+{
+    static bool is_done;
+    TypeInfo *info;
+
+    if (!is_done) {
+        is_done = true;
+        farside_ntb_register_common();
+    }
+    /* It exists as long as the type. */
+    info = g_new0(TypeInfo, 1);
+    info->name = chip->type;
+    info->parent = TYPE_FARSIDE_NTB;
+    info->instance_size = chip->instance_size;
+    info->class_init = farside_ntb_init_chip;
+    info->class_data = (void *)chip;
+    type_register_static(info);
 }

@@ -15,7 +15,8 @@ typedef struct FarsideNtb {
     PCIDevice parent_obj;
 
     FarsideConfig config;
-    MemoryRegion *bar; /* BAR 0 */
+    MemoryRegion *bar;      /* BAR 0 */
+    MemoryRegion halves[2]; /* of the last window, if it is split */
 
     /* Freed with the object, because its memory regions point into these. */
     FarsideParts parts;
@@ -33,9 +34,9 @@ OBJECT_DECLARE_TYPE(FarsideNtb, FarsideNtbClass, FARSIDE_NTB)
 const FarsideChipClass *farside_ntb_chip(PCIDevice *pci);
 
 /*
- * Registers the abstract type, and all that NTB devices have in common. May be
- * called more than once.
+ * Registers the type of a chip, and once the abstract type and all that NTB
+ * devices have in common. Borrows @chip for ever.
  */
-void farside_ntb_register_types(void);
+void farside_ntb_register(const FarsideChipClass *chip);
 
 #endif /* FARSIDE_NTB_H */

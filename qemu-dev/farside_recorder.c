@@ -70,10 +70,12 @@ static void record_add(FarsideRecorder *s, Record *r, uint64_t address,
 
 static void record_near(FarsideRecorder *s, Record *r, const FarsideNear *near)
 {
+    uint64_t offset = near->offset;
+
     r->head.flags |= FARSIDE_TRACE_NEAR;
-    r->head.bar = FARSIDE_NTB_WINDOW_BAR(near->window);
-    r->head.offset = near->offset;
-    r->head.near = pci_get_bar_addr(s->pci, r->head.bar) + near->offset;
+    r->head.bar = farside_config_bar(s->config, near->window, &offset);
+    r->head.offset = offset;
+    r->head.near = pci_get_bar_addr(s->pci, r->head.bar) + offset;
 }
 
 void farside_recorder_read(FarsideRecorder *s, const FarsideNear *near,

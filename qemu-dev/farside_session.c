@@ -195,6 +195,7 @@ static void link_introduce(void *opaque, struct farside_wire_hello *ret_hello)
         .partition = s->config->partition,
         .hosts = s->config->hosts,
         .chip = chip->class->number,
+        .generation = chip->class->generation,
         .link_up = s->config->peer[s->index].enabled,
         .requester_id = pci_requester_id(s->pci),
         .bar_size = {s->config->bar_size[0], s->config->bar_size[1]},
@@ -226,6 +227,10 @@ static const char *link_check(void *opaque,
             return "properties 'bar2-size' and 'bar4-size' are not the same "
                    "at both ends";
         }
+    }
+    if (chip->class->generation &&
+        hello->generation != chip->class->generation) {
+        return "the NTBs at both ends are of different generations";
     }
     return chip->class->check_peer
                ? chip->class->check_peer(chip, s->index, hello)

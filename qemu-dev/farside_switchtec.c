@@ -256,7 +256,25 @@ static void switchtec_free(FarsideChip *chip)
     g_free(of(chip));
 }
 
+static const Property switchtec_properties[] = {
+    DEFINE_PROP_BOOL("check-requester", FarsideSwitchtec,
+                     parent_obj.config.check_requester, false),
+    DEFINE_PROP_UINT8("generation", FarsideSwitchtec, options.generation, 3),
+    DEFINE_PROP_UINT8("vectors", FarsideSwitchtec, options.vectors, 32),
+    DEFINE_PROP_UINT16("lut-entries", FarsideSwitchtec, options.lut_entries,
+                       64),
+};
+
+static void switchtec_add_properties(ObjectClass *klass)
+{
+    device_class_set_props(DEVICE_CLASS(klass), switchtec_properties);
+}
+
 static const FarsideChipClass switchtec_class = {
+    .type = TYPE_FARSIDE_SWITCHTEC,
+    .description = "PCIe non-transparent bridge (Switchtec)",
+    .instance_size = sizeof(FarsideSwitchtec),
+    .add_properties = switchtec_add_properties,
     .number = FARSIDE_WIRE_CHIP_SWITCHTEC,
     .messages = SWITCHTEC_MSGS,
     .hosts_max = FARSIDE_NTB_PARTITIONS,
@@ -279,35 +297,9 @@ static const FarsideChipClass switchtec_class = {
     .record = switchtec_record,
 };
 
-static const Property switchtec_properties[] = {
-    DEFINE_PROP_BOOL("check-requester", FarsideSwitchtec,
-                     parent_obj.config.check_requester, false),
-    DEFINE_PROP_UINT8("generation", FarsideSwitchtec, options.generation, 3),
-    DEFINE_PROP_UINT8("vectors", FarsideSwitchtec, options.vectors, 32),
-    DEFINE_PROP_UINT16("lut-entries", FarsideSwitchtec, options.lut_entries,
-                       64),
-};
-
-static void switchtec_class_init(ObjectClass *klass, FarsideClassData *data)
-{
-    DeviceClass *dc = DEVICE_CLASS(klass);
-
-    FARSIDE_NTB_CLASS(klass)->chip = &switchtec_class;
-    dc->desc = "PCIe non-transparent bridge (Switchtec)";
-    device_class_set_props(dc, switchtec_properties);
-}
-
-static const TypeInfo switchtec_info = {
-    .name = TYPE_FARSIDE_SWITCHTEC,
-    .parent = TYPE_FARSIDE_NTB,
-    .instance_size = sizeof(FarsideSwitchtec),
-    .class_init = switchtec_class_init,
-};
-
 void farside_switchtec_register_types(void)
 {
-    farside_ntb_register_types();
-    type_register_static(&switchtec_info);
+    farside_ntb_register(&switchtec_class);
 }
 
 type_init(farside_switchtec_register_types)

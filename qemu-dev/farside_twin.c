@@ -11,7 +11,8 @@ typedef struct Window {
 } Window;
 
 struct FarsideTwin {
-    const FarsideConfig *config;
+    const uint64_t *size_max; /* of each window */
+    unsigned count; /* of windows */
     FarsidePeer *peer;
     FarsideWindows *windows;
     FarsideRegisters *registers;
@@ -23,11 +24,31 @@ struct FarsideTwin {
     bool is_up;
     bool enabled; /* as the other side was told last */
     bool far_enabled;
-    Window told[FARSIDE_NTB_WINDOWS];
-    Window copy[FARSIDE_NTB_WINDOWS]; /* of the other side's */
+    Window told[FARSIDE_TWIN_WINDOWS];
+    Window copy[FARSIDE_TWIN_WINDOWS]; /* of the other side's */
     uint64_t told_base[FARSIDE_TWIN_BASES];
     uint64_t copy_base[FARSIDE_TWIN_BASES];
 };
+
+/* Offsets of registers */
+
+static unsigned target_at(unsigned i)
+{
+    return i < FARSIDE_NTB_WINDOWS ? FARSIDE_TWIN_TARGET + 8 * i
+                                   : FARSIDE_TWIN_THIRD;
+}
+
+static unsigned size_at(unsigned i)
+{
+    return i < FARSIDE_NTB_WINDOWS ? FARSIDE_TWIN_SIZE + 8 * i
+                                   : FARSIDE_TWIN_THIRD + 8;
+}
+
+static unsigned base_at(unsigned i)
+{
+    return i <= FARSIDE_NTB_WINDOWS ? FARSIDE_TWIN_BASE + 8 * i
+                                    : FARSIDE_TWIN_THIRD + 16;
+}
 
 bool farside_twin_is_up(const FarsideTwin *s)
 {
@@ -43,7 +64,7 @@ uint64_t farside_twin_far_base(const FarsideTwin *s, unsigned i)
 void farside_twin_far_window(const FarsideTwin *s, unsigned i,
                              uint64_t *ret_target, uint64_t *ret_size)
 {
-    uint64_t size = MIN(s->copy[i].size, s->config->bar_size[i]);
+    uint64_t size = MIN(s->copy[i].size, s->size_max[i]);
 
     *ret_target = s->copy[i].target;
     *ret_size = size && *ret_target + (size - 1) >= *ret_target ? size : 0;
@@ -55,7 +76,7 @@ static unsigned lay_at_begin(const FarsideTwin *s, FarsideWindow *list)
     unsigned i, count = 0;
     uint64_t target, size;
 
-    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
+    for (i = 0; i < s->count; i++) {
         farside_twin_far_window(s, i, &target, &size);
         if (size) {
             list[count++] = (FarsideWindow) {
@@ -100,12 +121,12 @@ void farside_twin_set_window(FarsideTwin *s, unsigned i, uint64_t target,
 
     if (target != told->target) {
         told->target = target;
-        farside_registers_put(s->registers, 0, FARSIDE_TWIN_TARGET + 8 * i,
+        farside_registers_put(s->registers, 0, target_at(i),
                               target, 8);
     }
     if (size != told->size) {
         told->size = size;
-        farside_registers_put(s->registers, 0, FARSIDE_TWIN_SIZE + 8 * i, size,
+        farside_registers_put(s->registers, 0, size_at(i), size,
                               8);
     }
 }
@@ -114,7 +135,7 @@ void farside_twin_set_base(FarsideTwin *s, unsigned i, uint64_t base)
 {
     if (base != s->told_base[i]) {
         s->told_base[i] = base;
-        farside_registers_put(s->registers, 0, FARSIDE_TWIN_BASE + 8 * i, base,
+        farside_registers_put(s->registers, 0, base_at(i), base,
                               8);
     }
 }
@@ -143,14 +164,14 @@ static void tell_all(FarsideTwin *s, bool asks)
 {
     unsigned i;
 
-    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        farside_registers_tell(s->registers, 0, FARSIDE_TWIN_TARGET + 8 * i,
+    for (i = 0; i < s->count; i++) {
+        farside_registers_tell(s->registers, 0, target_at(i),
                                s->told[i].target, 8);
-        farside_registers_tell(s->registers, 0, FARSIDE_TWIN_SIZE + 8 * i,
+        farside_registers_tell(s->registers, 0, size_at(i),
                                s->told[i].size, 8);
     }
-    for (i = 0; s->lay && i < FARSIDE_TWIN_BASES; i++) {
-        farside_registers_tell(s->registers, 0, FARSIDE_TWIN_BASE + 8 * i,
+    for (i = 0; s->lay && i <= s->count; i++) {
+        farside_registers_tell(s->registers, 0, base_at(i),
                                s->told_base[i], 8);
     }
     farside_registers_tell(s->registers, 0, FARSIDE_TWIN_LINK,
@@ -184,19 +205,19 @@ bool farside_twin_serve_write(FarsideTwin *s, uint64_t offset, uint64_t value,
 {
     unsigned i;
 
-    for (i = 0; i < FARSIDE_NTB_WINDOWS; i++) {
-        if (offset == FARSIDE_TWIN_TARGET + 8 * i && size == 8) {
+    for (i = 0; i < s->count; i++) {
+        if (offset == target_at(i) && size == 8) {
             copy_window(s, i,
                         (Window) {value & ~PAGE_MASK_4K, s->copy[i].size});
             return true;
         }
-        if (offset == FARSIDE_TWIN_SIZE + 8 * i && size == 8) {
+        if (offset == size_at(i) && size == 8) {
             copy_window(s, i, (Window) {s->copy[i].target, value});
             return true;
         }
     }
-    for (i = 0; s->lay && i < FARSIDE_TWIN_BASES; i++) {
-        if (offset == FARSIDE_TWIN_BASE + 8 * i && size == 8) {
+    for (i = 0; s->lay && i <= s->count; i++) {
+        if (offset == base_at(i) && size == 8) {
             s->copy_base[i] = value & ~PAGE_MASK_4K;
             set_windows(s);
             return true;
@@ -238,7 +259,8 @@ FarsideTwin *farside_twin_new(const FarsideConfig *config,
 {
     FarsideTwin *s = g_new0(FarsideTwin, 1);
 
-    s->config = config;
+    s->size_max = config->bar_size;
+    s->count = FARSIDE_NTB_WINDOWS;
     s->peer = parts->far[0].peer;
     s->windows = parts->windows;
     s->registers = parts->registers;
@@ -248,9 +270,12 @@ FarsideTwin *farside_twin_new(const FarsideConfig *config,
     return s;
 }
 
-void farside_twin_set_lay(FarsideTwin *s, FarsideTwinLay *lay)
+void farside_twin_set_lay(FarsideTwin *s, FarsideTwinLay *lay,
+                          const uint64_t *size, unsigned count)
 {
     s->lay = lay;
+    s->size_max = size;
+    s->count = count;
 }
 
 void farside_twin_free(FarsideTwin *s)

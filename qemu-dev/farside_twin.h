@@ -37,14 +37,16 @@ void farside_twin_set_enabled(FarsideTwin *s, bool enabled);
 
 /*
  * For a chip between whose BARs and windows lies a bus of its own: what this
- * side has at base 0 of that bus, registers, and at bases 1 and 2, its windows.
- * @lay says where the own BARs lead to: it fills @ret_list, with room for
- * FARSIDE_TWIN_PARTS, from what the other side has at its bases, and returns
- * the number. Its order is that of farside_windows_set().
+ * side has at base 0 of that bus, registers, and at the bases from 1 on, its
+ * @count windows, none larger than in @size (borrowed). @lay says where the own
+ * BARs lead to: it fills @ret_list, with room for FARSIDE_TWIN_PARTS, from what
+ * the other side has at its bases, and returns the number. Its order is that of
+ * farside_windows_set().
  */
 typedef unsigned FarsideTwinLay(FarsideChip *chip, FarsideWindow *ret_list);
-#define FARSIDE_TWIN_PARTS (FARSIDE_TWIN_BASES * FARSIDE_NTB_WINDOWS)
-void farside_twin_set_lay(FarsideTwin *s, FarsideTwinLay *lay);
+#define FARSIDE_TWIN_PARTS (FARSIDE_TWIN_BASES * FARSIDE_TWIN_WINDOWS)
+void farside_twin_set_lay(FarsideTwin *s, FarsideTwinLay *lay,
+                          const uint64_t *size, unsigned count);
 void farside_twin_set_base(FarsideTwin *s, unsigned i, uint64_t base);
 /* The same of the other side */
 uint64_t farside_twin_far_base(const FarsideTwin *s, unsigned i);

@@ -303,6 +303,7 @@ static MemTxResult forward_read(void *opaque, hwaddr offset, uint64_t *value,
     Window *w = opaque;
     uint16_t own = pci_requester_id(w->windows->pci);
     FarsideNear near = near_of(w, offset, attrs);
+    unsigned bar;
 
     if (near.is_cpu) {
         farside_wait_yield();
@@ -312,8 +313,9 @@ static MemTxResult forward_read(void *opaque, hwaddr offset, uint64_t *value,
     }
     /* In virtual time the drive's data have a way of their own, with errors. */
     if (near.is_device && !farside_time() && !farside_requester_is_held()) {
-        farside_contain(near.requester_id, near.requester_id != own,
-                        FARSIDE_NTB_WINDOW_BAR(w->index), offset);
+        bar = farside_config_bar(w->windows->config, w->index, &offset);
+        farside_contain(near.requester_id, near.requester_id != own, bar,
+                        offset);
     }
     return MEMTX_DECODE_ERROR;
 }

@@ -10,6 +10,8 @@
 
 #define GEN1_VENDOR_ID 0x8086
 #define GEN1_DEVICE_ID 0x3c0d
+/* Haswell, whose BAR 4 can be split */
+#define GEN1_DEVICE_ID_SPLIT 0x2f0d
 
 #define GEN1_BAR_SIZE   0x10000
 #define GEN1_MSIX_TABLE 0xc000
@@ -22,10 +24,15 @@
 #define GEN1_CFG_PBARSZ      0xd0 /* and the other window's */
 #define GEN1_CFG_SBARSZ      0xd2
 #define GEN1_CFG_PPD         0xd4
+#define GEN1_CFG_PBAR5SZ     0xd5
+#define GEN1_CFG_SBAR5SZ     0xd6
 #define GEN1_CFG_LINK_STATUS 0x1a2
 
-/* The other window's registers lie GEN1_STEP behind. */
-#define GEN1_STEP        8
+/*
+ * Registers of the windows: 8 bytes each, or after the first 4 bytes each if
+ * BAR 4 is split
+ */
+#define GEN1_OF_WINDOW(reg, i) ((reg) + ((i) ? 4 + 4 * (i) : 0))
 #define GEN1_PBARLMT     0x000
 #define GEN1_PBARXLAT    0x010
 #define GEN1_SBARLMT     0x020
@@ -49,6 +56,7 @@
 #define GEN1_CNTL_RESET   0x3u /* disabled, configuration space locked */
 #define GEN1_PPD_USD      0x01
 #define GEN1_PPD_DSD      0x11
+#define GEN1_PPD_SPLIT    0x40
 /* Logarithms of a secondary BAR's size */
 #define GEN1_SIZE_MIN 12
 #define GEN1_SIZE_MAX 39

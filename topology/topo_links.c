@@ -230,9 +230,16 @@ static void check_guest(TopoLoader *loader, const TopoLend *lend,
 const char *topo_chip_name(TopoChip chip)
 {
     static const char *const names[TOPO_N_CHIPS] = {
-        "switchtec",  "amd",        "intel-gen1",
-        "intel-gen3", "intel-gen4", "intel-gen4-spr",
-        "intel-gen5", "intel-gen6", "epf",
+        "switchtec",
+        "amd",
+        "intel-gen1",
+        "intel-gen1-split",
+        "intel-gen3",
+        "intel-gen4",
+        "intel-gen4-spr",
+        "intel-gen5",
+        "intel-gen6",
+        "epf",
         "idt",
     };
 

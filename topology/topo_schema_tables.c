@@ -202,8 +202,8 @@ static const TopoKey link_keys[] = {
     RANGE("propagation", TIME, NULL, "0ps", "1ms", 0,
           "time through the cable, one way; instead of a length"),
     WORD("chip", "switchtec",
-         "switchtec|amd|intel-gen1|intel-gen3|intel-gen4|intel-gen4-spr|"
-         "intel-gen5|intel-gen6|epf",
+         "switchtec|amd|intel-gen1|intel-gen1-split|intel-gen3|intel-gen4|"
+         "intel-gen4-spr|intel-gen5|intel-gen6|epf",
          0,
          "the chip that the NTB of an emulated machine is, at both ends; a "
          "simulation takes all numbers from the adapters' parts"),

@@ -227,6 +227,12 @@ messages() {
     echo "$n messages"
 }
 
+# translation ADDRESS BYTES: what ntb_tool's peer_mw_trans is given; that of Linux 7.3
+# takes decimal numbers alone
+translation() {
+    echo "$(($1)):$(($2))"
+}
+
 # window FROM TO N: FROM writes random data through its window, and TO finds them in its
 # memory; TO changes them, and FROM reads that through the window
 window() {
@@ -238,7 +244,7 @@ window() {
         echo "$2 has no memory for window $3"
         return 1
     }
-    here=$(on "$1" "echo $address:$size >$near/peer_mw_trans$3 &&
+    here=$(on "$1" "echo $(translation "$address" "$size") >$near/peer_mw_trans$3 &&
         head -c $((size)) /dev/urandom >/tmp/data && cat /tmp/data >$near/peer_mw$3
         md5sum </tmp/data")
     there=$(on "$2" "head -c $((size)) $far/mw$3 | md5sum
@@ -246,7 +252,7 @@ window() {
         md5sum </tmp/data")
     here="$here
 $(on "$1" "head -c $((size)) $near/peer_mw$3 | md5sum
-        echo $address:0 >$near/peer_mw_trans$3")"
+        echo $(translation "$address" 0) >$near/peer_mw_trans$3")"
     on "$2" "echo 0 >$far/mw_trans$3" || return 1
     [ "$(grep -c -- - <<<"$here")" -eq 2 ] && [ "$here" = "$there" ] || {
         printf '%s wrote and read:\n%s\n%s read and wrote:\n%s\n' "$1" "$here" "$2" "$there"

@@ -8,29 +8,53 @@
  */
 #include <check.h>
 #include <glib.h>
+#include <glib/gstdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "device_chip.h"
 #include "intel_gen1_regs.h"
+#include "trc_file.h"
 #include "twin_regs.h"
 #include "../suite.h"
 
 #define TYPE       "farside-intel-gen1"
+#define SPLIT      "farside-intel-gen1-split"
 #define MIB        (1ull << 20)
 #define SIZES      ",bar2-size=1M,bar4-size=2M"
 #define PROPERTIES "completion-timeout=60000" SIZES
 #define IDENTITY   0x3c0d8086u
 #define ECAM       0xb0000000ull
 #define AT(reg)    (RIG_BAR0 + (reg))
-#define OF(reg, i) AT((reg) + GEN1_STEP * (i))
+#define OF(reg, i) AT(GEN1_OF_WINDOW(reg, i))
 /* The driver of each side has its secondary BARs here. */
 #define BASE2      0x2000000000000000ull
 #define BASE4      0x4000000000000000ull
+/* If BAR 4 is split, the secondary BARs 4 and 5 are here. */
+#define BASE4_32   0x20000000u
+#define BASE5_32   0x40000000u
+#define BAR5       (RIG_BAR4 + 0x1000000ull)
 
 static DeviceRig *rig;   /* upstream device */
 static DeviceRig *other; /* downstream device, in tests of two machines */
 static RigPeer *peer;    /* the far end that the test plays itself */
 
 static const uint64_t bases[] = {BASE2, BASE4};
+static const uint64_t split_bases[] = {BASE2, BASE4_32, BASE5_32};
+
+static const struct {
+    const char *type;
+    bool is_split;
+    uint32_t identity;
+    uint32_t sizes[2]; /* words 0xd0 and 0xd4 of configuration space */
+    uint32_t writable[2];
+} models[] = {
+    {TYPE, false, 0x3c0d8086, {0x15141514, 0x00000001}, {0xffff0000, 0}},
+    {SPLIT,
+     true,
+     0x2f0d8086,
+     {0x14141414, 0x00141441},
+     {0xffff0000, 0x00ff0000}},
+};
 
 static void setup_one(void)
 {
@@ -101,19 +125,26 @@ static void both_up(void)
 
 /* The page */
 
-static GArray *read_page(void)
+/* Those of the windows of a split BAR 4 are in a section of their own. */
+static GArray *read_page(bool is_split)
 {
     g_auto(GStrv) lines = page_lines(g_getenv("FARSIDE_INTEL_GEN1_PAGE"));
     GArray *registers = g_array_new(FALSE, TRUE, sizeof(PageRegister));
+    bool is_section = false;
 
     for (unsigned i = 0; lines[i]; i++) {
-        page_add(registers, lines[i], false);
+        is_section |= strcmp(lines[i], "## A split BAR 4") == 0;
+        if (is_split ? is_section || !strstr(lines[i], " 2x8`") : !is_section) {
+            page_add(registers, lines[i], false);
+        }
     }
-    ck_assert_uint_eq(registers->len, 4 * 2 + 1 + 2 + 1 + 2 + 32 + 1 + 2 + 1);
+    ck_assert(is_section);
+    ck_assert_uint_eq(registers->len,
+                      5 * (is_split ? 3 : 2) + 2 + 2 + 32 + 2 + 2);
     return registers;
 }
 
-static void check_resets(const GArray *registers)
+static void check_resets(const GArray *registers, unsigned model)
 {
     for (unsigned i = 0; i < registers->len; i++) {
         const PageRegister *r = &g_array_index(registers, PageRegister, i);
@@ -121,36 +152,51 @@ static void check_resets(const GArray *registers)
         ck_assert_msg(rig_read(rig, RIG_BAR0 + r->offset, r->size) == r->reset,
                       "0x%x", r->offset);
     }
-    ck_assert_uint_eq(rig_config_read(rig, 0xd0), 0x15141514);
-    ck_assert_uint_eq(rig_config_read(rig, 0xd4) & 0xff, 0x01);
+    for (unsigned i = 0; i < 2; i++) {
+        ck_assert_uint_eq(rig_config_read(rig, 0xd0 + 4 * i),
+                          models[model].sizes[i]);
+    }
     ck_assert_uint_eq(link_status(rig), 0);
+}
+
+/* Bits of SBARXLAT below the size of the BAR cannot be written. */
+static uint64_t mask_of(const PageRegister *r, bool is_split)
+{
+    switch (r->offset) {
+    case GEN1_SBARXLAT:
+        return r->mask & ~(MIB - 1);
+    case GEN1_SBARXLAT + 8:
+        return r->mask & ~((is_split ? 1 : 2) * MIB - 1);
+    case GEN1_SBARXLAT + 12:
+        return r->mask & ~(MIB - 1);
+    default:
+        return r->mask;
+    }
 }
 
 START_TEST(registers_are_those_of_the_page)
 {
-    GArray *registers = read_page();
+    GArray *registers = read_page(models[_i].is_split);
 
-    ck_assert_uint_eq(rig_config_read(rig, 0), IDENTITY);
+    rig = rig_new_of(models[_i].type, NULL, PROPERTIES, NULL);
+    ck_assert_uint_eq(rig_config_read(rig, 0), models[_i].identity);
     ck_assert_uint_eq(rig_config_read(rig, 8), 0x06800000);
     ck_assert_uint_eq(rig_pci_find(rig, CHIP_DEVFN, 0x10), 0x90);
-    check_resets(registers);
+    check_resets(registers, (unsigned)_i);
     for (unsigned i = 0; i < registers->len; i++) {
         const PageRegister *r = &g_array_index(registers, PageRegister, i);
-        uint64_t mask = r->mask;
 
-        if (r->offset == GEN1_SBARXLAT || r->offset == GEN1_SBARXLAT + 8) {
-            mask &= ~(r->offset == GEN1_SBARXLAT ? MIB - 1 : 2 * MIB - 1);
-        }
-        chip_check_writes(rig, r, mask);
+        chip_check_writes(rig, r, mask_of(r, models[_i].is_split));
     }
     chip_check_gaps(rig, registers, GEN1_BAR_SIZE, GEN1_MSIX_TABLE,
                     GEN1_VECTORS, 2000);
-    rig_config_write(rig, 0xd0, 0xffffffff);
-    ck_assert_uint_eq(rig_config_read(rig, 0xd0), 0xffff1514);
-    rig_config_write(rig, 0xd4, 0xffffffff);
-    ck_assert_uint_eq(rig_config_read(rig, 0xd4) & 0xff, 0x01);
+    for (unsigned i = 0; i < 2; i++) {
+        rig_config_write(rig, 0xd0 + 4 * i, 0xffffffff);
+        ck_assert_uint_eq(rig_config_read(rig, 0xd0 + 4 * i),
+                          models[_i].sizes[i] | models[_i].writable[i]);
+    }
     rig_reset(rig);
-    check_resets(registers);
+    check_resets(registers, (unsigned)_i);
     g_array_free(registers, TRUE);
 }
 END_TEST
@@ -301,6 +347,94 @@ START_TEST(windows_lead_to_secondary_bars)
 }
 END_TEST
 
+/* BAR 5, the last window, leads to the other's registers. */
+static void start_split(DeviceRig *machine)
+{
+    rig_config_write(machine, 0x24, (uint32_t)BAR5);
+    rig_config_write(machine, 0xd0, 20 << 16 | 20 << 24);
+    rig_config_write(machine, 0xd4, 0); /* SBAR5SZ */
+    rig_write(machine, AT(GEN1_SBAR0BASE), 8, BASE5_32);
+    for (unsigned i = 0; i < 3; i++) {
+        unsigned size = i ? 4 : 8;
+
+        rig_write(machine, OF(GEN1_SBARBASE, i), size, split_bases[i]);
+        rig_write(machine, OF(GEN1_SBARLMT, i), size, split_bases[i]);
+        rig_write(machine, OF(GEN1_PBARXLAT, i), size, split_bases[i]);
+    }
+    enable(machine, true);
+}
+
+/* A trace has the place of a write to BAR 5 in that BAR. */
+static void check_trace(uint64_t offset, uint64_t target)
+{
+    g_autofree char *path = g_strdup_printf("%s/farside-split-%d.pcapng",
+                                            g_get_tmp_dir(), (int)getpid());
+    g_autofree char *on = g_strdup_printf("\"%s\"", path);
+    g_autofree char *said = rig_set(other, "trace", on);
+    g_autofree char *ended = NULL;
+    g_autoptr(TrcFile) file = NULL;
+    TrcRecord record = {0};
+
+    rig_write(other, BAR5 + offset, 8, 0x99);
+    ended = rig_set(other, "trace", "\"\"");
+    file = trc_file_read(path, NULL);
+    g_unlink(path);
+    ck_assert_msg(!!file, "%s%s", said, ended);
+    for (unsigned i = 0; record.kind != TRC_MWR; i++) {
+        ck_assert_uint_lt(i, trc_file_n_records(file));
+        trc_file_record(file, i, &record);
+    }
+    ck_assert_uint_eq(record.address, target);
+    ck_assert_uint_eq(record.bar, 5);
+    ck_assert_uint_eq(record.offset, offset);
+    ck_assert_uint_eq(record.near, BAR5 + offset);
+}
+
+START_TEST(split_bar_has_two_windows)
+{
+    static const uint64_t bars[] = {RIG_BAR2, RIG_BAR4};
+
+    rig = rig_new_of(SPLIT, NULL, PROPERTIES, NULL);
+    other = chip_new_other(rig, SPLIT, PROPERTIES);
+    start_split(rig);
+    start_split(other);
+    wait_link(rig, true);
+    wait_link(other, true);
+    for (unsigned i = 0; i < 2; i++) {
+        unsigned size = i ? 4 : 8;
+
+        rig_write(rig, OF(GEN1_SBARXLAT, i), size, (4 + 2 * i) * MIB + 0x5000);
+        ck_assert_uint_eq(rig_read(rig, OF(GEN1_SBARXLAT, i), size),
+                          (4 + 2 * i) * MIB);
+        ck_assert_uint_eq(rig_read(other, bars[i] + 8, 4), 0xffffffff);
+        rig_write(rig, OF(GEN1_SBARLMT, i), size, split_bases[i] + 0x10000);
+        check_window(bars[i], 0, 0x10000, (4 + 2 * i) * MIB);
+        rig_write(rig, OF(GEN1_SBARLMT, i), size, 0);
+        rig_write(rig, (5 + 2 * i) * MIB - 8, 8, 0x55 + i);
+        ck_assert_uint_eq(rig_read(other, bars[i] + MIB - 8, 8), 0x55 + i);
+    }
+    rig_write(other, BAR5 + GEN1_SPAD, 4, 0x88);
+    rig_wait_for(rig, AT(GEN1_SPAD), 4, 0x88);
+    rig_write(other, BAR5 + GEN1_PDOORBELL, 2, 0x0081);
+    rig_wait_for(rig, AT(GEN1_PDOORBELL), 2, 0x8081);
+    ck_assert_uint_eq(rig_read(other, BAR5 + 0x8000, 4), 0xffffffff);
+    /* Its upper half for memory, as with b2b_mw_share */
+    rig_config_write(rig, 0xd4, 19 << 16);
+    rig_write(rig, OF(GEN1_SBARBASE, 2), 4, BASE5_32 + MIB / 2);
+    rig_write(rig, OF(GEN1_SBARLMT, 2), 4, 0);
+    rig_write(rig, OF(GEN1_SBARXLAT, 2), 4, 3 * MIB);
+    rig_write(rig, 3 * MIB, 8, 0x77);
+    ck_assert_uint_eq(rig_read(other, BAR5 + MIB / 2, 8), 0x77);
+    ck_assert_uint_eq(rig_read(other, BAR5 + GEN1_SPAD, 4), 0x88);
+    check_trace(MIB / 2 + 24, 3 * MIB + 24);
+    /* The primary BAR 5 may end earlier. */
+    rig_write(other, OF(GEN1_PBARLMT, 2), 4, BAR5 + MIB / 2);
+    rig_write(other, OF(GEN1_PBARXLAT, 2), 4, BASE5_32);
+    ck_assert_uint_eq(rig_read(other, BAR5 + MIB / 2, 8), UINT64_MAX);
+    ck_assert_uint_eq(rig_read(other, RIG_BAR4 + MIB - 8, 8), 0x56);
+}
+END_TEST
+
 START_TEST(doorbells_raise_one_vector_for_five_bits)
 {
     both_up();
@@ -428,15 +562,15 @@ START_TEST(any_access_is_survived)
                                       {AT(GEN1_B2BSPAD), 0x50},
                                       {0, 0}};
     static const ChipRange far[] = {
-        {FARSIDE_TWIN_TARGET, 0x40}, {FARSIDE_TWIN_LINK, 4},
+        {FARSIDE_TWIN_TARGET, 0x58}, {FARSIDE_TWIN_LINK, 4},
         {GEN1_PDOORBELL, 2},         {GEN1_SPAD, 4 * GEN1_SPADS},
         {0, GEN1_BAR_SIZE},          {0, 0}};
     ChipFuzz fuzz = {.peers = 1, .guest = guest, .far = far};
 
-    rig = rig_new_of(TYPE, NULL, CHIP_FUZZ_PROPERTIES SIZES, NULL);
+    rig = rig_new_of(models[_i].type, NULL, CHIP_FUZZ_PROPERTIES SIZES, NULL);
     fuzz.rig = rig;
     chip_fuzz(&fuzz, 325);
-    ck_assert_uint_eq(rig_config_read(rig, 0), IDENTITY);
+    ck_assert_uint_eq(rig_config_read(rig, 0), models[_i].identity);
     ck_assert_uint_eq(rig_read(rig, AT(GEN1_NTBCNTL), 4), 3);
 }
 END_TEST
@@ -446,8 +580,11 @@ int main(void)
     Suite *suite = suite_create("device_intel_gen1");
     TCase *tcase = chip_add_case(suite, "one side", setup_one, teardown);
 
-    tcase_add_test(tcase, registers_are_those_of_the_page);
     tcase_add_test(tcase, another_generation_is_no_peer);
+    tcase = chip_add_case(suite, "models", NULL, teardown);
+    tcase_add_loop_test(tcase, registers_are_those_of_the_page, 0,
+                        (int)G_N_ELEMENTS(models));
+    tcase_add_test(tcase, split_bar_has_two_windows);
     tcase = chip_add_case(suite, "two sides", setup_two, teardown);
     tcase_add_test(tcase, link_is_up_while_both_are_enabled);
     tcase_add_test(tcase, the_last_window_leads_to_registers);
@@ -456,6 +593,7 @@ int main(void)
     tcase = chip_add_case(suite, "a peer", setup_peer, teardown);
     tcase_add_test(tcase, closed_window_is_not_used_after_the_answer);
     tcase_add_test(tcase, any_place_on_the_bus_is_survived);
-    tcase_add_test(chip_add_fuzz(suite, teardown), any_access_is_survived);
+    tcase_add_loop_test(chip_add_fuzz(suite, teardown), any_access_is_survived,
+                        0, (int)G_N_ELEMENTS(models));
     return run_suite(suite);
 }

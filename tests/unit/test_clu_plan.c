@@ -402,6 +402,8 @@ END_TEST
 
 #define AMD_LINK "links: [{name: cable0, ends: [a.ntb0, b.ntb0], chip: amd}]\n"
 
+#define SPLIT_LINK                                                             \
+    "links: [{name: cable0, ends: [a.ntb0, b.ntb0], chip: intel-gen1-split}]\n"
 #define EPF_LINK "links: [{name: cable0, ends: [a.ntb0, b.ntb0], chip: epf}]\n"
 
 /* Of a Switchtec's properties an AMD has the sizes of its BARs alone. */
@@ -427,6 +429,7 @@ static const struct {
     {"switchtec", ",bar4-size=256M"},
     {"amd", ",bar4-size=256M"},
     {"intel-gen1", ",bar2-size=1M,bar4-size=1M"},
+    {"intel-gen1-split", ",bar2-size=1M,bar4-size=1M"},
     {"intel-gen3", ",bar2-size=1M,bar4-size=1M"},
     {"intel-gen4", ",bar2-size=1M,bar4-size=1M"},
     {"intel-gen4-spr", ",bar4-size=256M"},
@@ -524,6 +527,9 @@ static const struct {
     {TWO(NTB(", vm: {options: {bar2-size: 3M}}"), "", NTB(""), "") LINK,
      "t.yaml:5:71: bar2-size is 3M, and the size of a BAR is a power of 2; "
      "write one from 64K to 256G\n"},
+    {TWO(NTB(", vm: {options: {bar4-size: 4G}}"), "", NTB(""), "") SPLIT_LINK,
+     "t.yaml:5:71: bar4-size is 4G, and the size of a BAR is a power of 2; "
+     "write one from 64K to 2G\n"},
     {TWO(NTB(", vm: {options: {bar4-size: 32K}}"), "", NTB(""), "") AMD_LINK,
      "t.yaml:5:71: bar4-size is 32K, and the size of a BAR is a power of 2; "
      "write one from 64K to 256G\n"},

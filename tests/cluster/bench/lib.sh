@@ -40,3 +40,19 @@ client() {
 pinging() {
     client ntb_ping '[ "$(cat /sys/kernel/debug/ntb_ping/link)" = Y ]'
 }
+
+# copies ADDRESS SIZE REPEATS: by a program in a, through the window at ADDRESS
+copies() {
+    on a "bench-copy $1 $2 $3" | awk '
+        { print; value[$1] = $2 }
+        END {
+            if (NR != 4) exit 1
+            printf "write-ratio %.4f\n", value["ntb-write"] / value["shm-write"]
+            printf "read-ratio %.4f\n", value["ntb-read"] / value["shm-read"]
+        }'
+}
+
+# window: prints the address of the window that ntb_ping has set
+window() {
+    on a 'read -r address size </sys/kernel/debug/ntb_ping/window && echo $address'
+}

@@ -20,12 +20,13 @@
 
 static unsigned int window = 1;
 module_param(window, uint, 0400);
-MODULE_PARM_DESC(window, "Number of the memory window (default: the one that is a BAR of Switchtec)");
+MODULE_PARM_DESC(window, "Number of the memory window (default: the one that is a BAR of Switchtec); the last one if there are fewer");
 
 struct ntb_ping {
 	struct ping ping;
 	struct ntb_dev *ntb;
 	struct work_struct link_work;
+	int window;
 	bool link;
 	void *buffer;
 	dma_addr_t bus;
@@ -56,14 +57,15 @@ static int ntb_ping_set_window(struct ntb_ping *np)
 	resource_size_t addr_align, size_align, size_max;
 	int err;
 
-	err = ntb_mw_get_align(np->ntb, PEER, window, &addr_align, &size_align,
-			       &size_max);
+	err = ntb_mw_get_align(np->ntb, PEER, np->window, &addr_align,
+			       &size_align, &size_max);
 	if (err)
 		return err;
 	if (size_max < BUFFER_SIZE || !IS_ALIGNED(np->bus, addr_align) ||
 	    !IS_ALIGNED(BUFFER_SIZE, size_align))
 		return -ENOSPC;
-	return ntb_mw_set_trans(np->ntb, PEER, window, np->bus, BUFFER_SIZE);
+	return ntb_mw_set_trans(np->ntb, PEER, np->window, np->bus,
+				BUFFER_SIZE);
 }
 
 static void ntb_ping_link_work(struct work_struct *work)
@@ -76,8 +78,8 @@ static void ntb_ping_link_work(struct work_struct *work)
 		return;
 	err = ntb_ping_set_window(np);
 	if (err)
-		dev_err(&np->ntb->dev, "window %u cannot be set: %d\n", window,
-			err);
+		dev_err(&np->ntb->dev, "window %d cannot be set: %d\n",
+			np->window, err);
 	else
 		WRITE_ONCE(np->link, true);
 }
@@ -101,7 +103,7 @@ static int ntb_ping_window_show(struct seq_file *s, void *unused)
 	phys_addr_t address;
 	int err;
 
-	err = ntb_peer_mw_get_addr(np->ntb, window, &address, &size);
+	err = ntb_peer_mw_get_addr(np->ntb, np->window, &address, &size);
 	if (err)
 		return err;
 	seq_printf(s, "%pa %pa\n", &address, &size);
@@ -123,6 +125,7 @@ static int ntb_ping_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	if (!np)
 		return -ENOMEM;
 	np->ntb = ntb;
+	np->window = min_t(int, window, ntb_mw_count(ntb, PEER) - 1);
 	INIT_WORK(&np->link_work, ntb_ping_link_work);
 	ping_init(&np->ping, ntb_ping_ring);
 	np->buffer = dma_alloc_coherent(dma, BUFFER_SIZE, &np->bus, GFP_KERNEL);
@@ -135,9 +138,8 @@ static int ntb_ping_probe(struct ntb_client *client, struct ntb_dev *ntb)
 	if (err)
 		goto err_free;
 	ntb_db_clear_mask(ntb, GENMASK_ULL(PING_BELLS - 1, 0));
-	err = ntb_link_enable(ntb, NTB_SPEED_AUTO, NTB_WIDTH_AUTO);
-	if (err)
-		goto err_ctx;
+	/* The secondary side of AMD's refuses this although it enables the link. */
+	ntb_link_enable(ntb, NTB_SPEED_AUTO, NTB_WIDTH_AUTO);
 	ntb_link_event(ntb);
 
 	ping_publish(&np->ping);
@@ -146,9 +148,6 @@ static int ntb_ping_probe(struct ntb_client *client, struct ntb_dev *ntb)
 			    &ntb_ping_window_fops);
 	return 0;
 
-err_ctx:
-	ntb_clear_ctx(ntb);
-	cancel_work_sync(&np->link_work);
 err_free:
 	dma_free_coherent(dma, BUFFER_SIZE, np->buffer, np->bus);
 	return err;
@@ -162,7 +161,7 @@ static void ntb_ping_remove(struct ntb_client *client, struct ntb_dev *ntb)
 	ntb_db_set_mask(ntb, GENMASK_ULL(PING_BELLS - 1, 0));
 	ntb_clear_ctx(ntb);
 	cancel_work_sync(&np->link_work);
-	ntb_mw_clear_trans(ntb, PEER, window);
+	ntb_mw_clear_trans(ntb, PEER, np->window);
 	ntb_link_disable(ntb);
 	dma_free_coherent(ntb_get_dma_dev(ntb), BUFFER_SIZE, np->buffer,
 			  np->bus);
