@@ -305,9 +305,27 @@ static FabNic *nic_of(const ExpFabric *fabric, const TopoFlow *flow,
         exp_device(fabric, topo_flow_device(flow, key))));
 }
 
-static FabTcpCosts tcp_costs(const TopoFlow *flow, const char *key)
+/* The host that has borrowed @device, or else its own. */
+static const TopoHost *driver_of(const ExpFabric *fabric,
+                                 const TopoDevice *device)
 {
-    const TopoPart *cpu = topo_flow_device(flow, key)->host->cpu;
+    const GPtrArray *lends = exp_fabric_description(fabric)->lends;
+
+    for (unsigned i = 0; i < lends->len; i++) {
+        const TopoLend *lend = lends->pdata[i];
+
+        if (lend->device == device) {
+            return lend->to;
+        }
+    }
+    return device->host;
+}
+
+/* TCP runs in the host that drives the NIC. */
+static FabTcpCosts tcp_costs(const ExpFabric *fabric, const TopoFlow *flow,
+                             const char *key)
+{
+    const TopoPart *cpu = driver_of(fabric, topo_flow_device(flow, key))->cpu;
 
     return (FabTcpCosts){
         .packet = topo_part_time(cpu, "tcp.packet"),
@@ -338,6 +356,7 @@ static FabFlow *tcp_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         .header_bytes = topo_flow_bytes(flow, "headers"),
         .window_bytes = topo_flow_bytes(flow, "window"),
         .entries = topo_flow_int(flow, "entries"),
+        .refill = topo_flow_int(flow, "refill"),
         .polling = topo_flow_is(flow, "completion", "polling"),
         .steered = topo_flow_bool(flow, "steered"),
         .ack_every = topo_flow_int(flow, "ack_every"),
@@ -347,8 +366,8 @@ static FabFlow *tcp_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                      ? topo_part_time(part, "copy.setup")
                      : 0,
         .page_bytes = topo_flow_bytes(flow, "page"),
-        .send = tcp_costs(flow, "from"),
-        .receive = tcp_costs(flow, "to"),
+        .send = tcp_costs(fabric, flow, "from"),
+        .receive = tcp_costs(fabric, flow, "to"),
         .owner_ends = SIM_TIME_NONE,
         .start = topo_flow_time(flow, "start"),
     };

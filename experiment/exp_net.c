@@ -5,6 +5,12 @@
 #include "fab_net.h"
 #include "fab_nic.h"
 
+/* 0: the part has no such key, and the NIC takes the size of reception. */
+static uint32_t tx_bytes(const TopoPart *part, const char *key)
+{
+    return topo_part_has(part, key) ? topo_part_bytes(part, key) : 0;
+}
+
 static FabNicParams nic_params(const TopoPart *part)
 {
     return (FabNicParams){
@@ -13,6 +19,9 @@ static FabNicParams nic_params(const TopoPart *part)
         .queues = topo_part_int(part, "nic.queues"),
         .descriptor_bytes = topo_part_bytes(part, "nic.descriptor"),
         .completion_bytes = topo_part_bytes(part, "nic.completion"),
+        .tx_descriptor_bytes = tx_bytes(part, "nic.tx_descriptor"),
+        .tx_completion_bytes = tx_bytes(part, "nic.tx_completion"),
+        .on_demand = topo_part_bool(part, "nic.on_demand"),
         .rx_prefetch = topo_part_int(part, "nic.rx_prefetch"),
         .tx_prefetch = topo_part_int(part, "nic.tx_prefetch"),
         .cache = topo_part_int(part, "nic.cache"),

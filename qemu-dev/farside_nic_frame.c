@@ -13,11 +13,14 @@
 #define TYPE_TAG_AD 0x88a8
 
 /* RFC 791, RFC 8200, RFC 9293, RFC 768 */
-#define IP4_HEADER   20
-#define IP4_FRAGMENT 0x3fff /* more fragments, and the offset */
-#define IP6_HEADER   40
-#define TCP_HEADER   20
-#define UDP_HEADER   8
+#define IP4_HEADER      20
+#define IP4_FRAGMENT    0x3fff /* more fragments, and the offset */
+#define IP6_HEADER      40
+#define IP6_HOP_BY_HOP  0
+#define IP6_DESTINATION 60
+#define IP6_OPTIONS     8 /* least size of a header of options, its unit */
+#define TCP_HEADER      20
+#define UDP_HEADER      8
 
 /* Transport */
 
@@ -62,7 +65,28 @@ static void parse_ip4(FarsideNicFrame *f)
     }
 }
 
-/* An extension header is a protocol that is not known. */
+/*
+ * Skips headers of options (RFC 8200 s4.3, s4.6), which change nothing in the
+ * checksum of what follows. Any other extension header is a protocol that is
+ * not known. Returns the protocol at f->transport.
+ */
+static unsigned skip_options(FarsideNicFrame *f, unsigned protocol)
+{
+    while ((protocol == IP6_HOP_BY_HOP || protocol == IP6_DESTINATION) &&
+           f->end - f->transport >= IP6_OPTIONS) {
+        const uint8_t *header = f->bytes + f->transport;
+        unsigned length = (header[1] + 1) * IP6_OPTIONS;
+
+        if (length > f->end - f->transport) {
+            break;
+        }
+        f->has_options = true;
+        f->transport += length;
+        protocol = header[0];
+    }
+    return protocol;
+}
+
 static void parse_ip6(FarsideNicFrame *f)
 {
     const uint8_t *header = f->bytes + f->network;
@@ -78,7 +102,8 @@ static void parse_ip6(FarsideNicFrame *f)
     f->version = 6;
     f->transport = f->network + IP6_HEADER;
     f->end = f->transport + length;
-    parse_transport(f, header[6]);
+    parse_transport(f, skip_options(f, header[6]));
+    f->headers = f->has_options ? 0 : f->headers;
 }
 
 FarsideNicFrame farside_nic_parse(const uint8_t *bytes, unsigned size)
@@ -217,7 +242,8 @@ FarsideNicHash farside_nic_hash(const FarsideNicFrame *f, const uint8_t *key,
     }
     size = find_addresses(f, &addresses);
     memcpy(input, addresses, size);
-    hash.has_ports = f->protocol && (kinds & kind_of(f, true));
+    hash.has_ports =
+        f->protocol && !f->has_options && (kinds & kind_of(f, true));
     hash.is_valid = hash.has_ports || (kinds & kind_of(f, false));
     if (hash.has_ports) {
         memcpy(input + size, f->bytes + f->transport, 4);

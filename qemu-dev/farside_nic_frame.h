@@ -29,6 +29,7 @@ typedef struct {
     unsigned protocol;
     unsigned transport; /* offset of its header */
     unsigned headers;   /* TCP: offset of the payload. 0: not known */
+    bool has_options;   /* between IPv6's header and that; headers is 0 */
 } FarsideNicFrame;
 
 #define IP_PROTOCOL_TCP 6

@@ -581,6 +581,9 @@ static void check_replay(TopoLoader *loader, TopoFlow *flow)
               "receive buffer and send buffer of a connection"),               \
         RANGE("entries", INT, "1024", "64", "65536", POWER,                    \
               "entries of each ring"),                                         \
+        RANGE("refill", INT, "32", "1", "65536", 0,                            \
+              "free entries of a receive ring at which its driver posts "      \
+              "descriptors; a quarter of the ring at most"),                   \
         WORD("completion", "interrupt", "interrupt|polling", 0,                \
              "the way in which the drivers learn of packets"),                 \
         MAY("steered", BOOL, "on",                                             \

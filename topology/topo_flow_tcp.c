@@ -2,29 +2,19 @@
 /* The checks of TCP flows that their tables of keys cannot express. */
 #include "topo_flow_priv.h"
 
+/* The host that has borrowed the NIC runs TCP, or else its own host. */
 static void check_cpu_has_tcp(TopoLoader *loader, const TopoFlow *flow,
-                              const char *key, const TopoDevice *nic)
-{
-    if (nic->host->cpu && !topo_part_has(nic->host->cpu, "tcp.packet")) {
-        topo_flow_report(loader, flow, key,
-                         "the CPU of host %s has no `tcp:`; give its part the "
-                         "costs of TCP, or take another",
-                         nic->host->name);
-    }
-}
-
-static void check_nic_is_own(TopoLoader *loader, const TopoFlow *flow,
-                             const char *key, TopoDevice *nic)
+                              const char *key, TopoDevice *nic)
 {
     const TopoHost *borrower =
         g_hash_table_lookup(loader->loaded->borrowers, nic);
+    const TopoHost *driver = borrower ? borrower : nic->host;
 
-    if (borrower) {
+    if (driver->cpu && !topo_part_has(driver->cpu, "tcp.packet")) {
         topo_flow_report(loader, flow, key,
-                         "%s is lent to host %s, and a flow of TCP runs in the "
-                         "NIC's own host; leave it out of `lend`, or name "
-                         "another NIC",
-                         nic->path, borrower->name);
+                         "the CPU of host %s has no `tcp:`; give its part the "
+                         "costs of TCP, or take another",
+                         driver->name);
     }
 }
 
@@ -56,7 +46,6 @@ static const char *check_nic_port(TopoLoader *loader, const TopoFlow *flow,
         return NULL;
     }
     check_cpu_has_tcp(loader, flow, key, nic);
-    check_nic_is_own(loader, flow, key, nic);
     if (port >= topo_nic_ports(nic)) {
         topo_flow_report(loader, flow, port_key,
                          "%s has %u ports, counted from 0; write a lower "

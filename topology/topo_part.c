@@ -498,6 +498,7 @@ static void check_nic(Maker *maker)
         check_at_most(maker, prefetches[i], "nic.cache");
     }
     check_at_most(maker, "nic.completion", "dma.write_size");
+    check_at_most(maker, "nic.tx_completion", "dma.write_size");
     bar = TOPO_NIC_REGS +
           topo_values_number(values, "nic.queues") * TOPO_NIC_REG_STEP;
     if (topo_values_given(values, "nic.queues") &&

@@ -7,10 +7,12 @@
 #ifndef COMPAT_NET_H
 #define COMPAT_NET_H
 
+#include <linux/dma-buf.h>
 #include <linux/ethtool.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
+#include <linux/uaccess.h>
 
 #include "compat.h"
 
@@ -88,6 +90,33 @@ static inline void *dlend_pool_binding(const struct page_pool *pool)
 #else
 	return NULL;
 #endif
+}
+
+/**
+ * dlend_queue_attachment() - the dma-buf that a process has bound to a receive queue
+ * @dev: the interface
+ * @queue: index of the queue
+ *
+ * The binding is private to net/core, and the attachment is its second member. So this looks
+ * carefully, and finds nothing in memory that is something else.
+ *
+ * Context: the lock of dlend_netdev_lock() is held.
+ * Return: the attachment to the interface's device, or NULL.
+ */
+static inline struct dma_buf_attachment *dlend_queue_attachment(struct net_device *dev,
+								unsigned int queue)
+{
+	struct dma_buf_attachment attach;
+	struct {
+		struct dma_buf *dmabuf;
+		struct dma_buf_attachment *attach;
+	} binding;
+
+	if (copy_from_kernel_nofault(&binding, dlend_queue_binding(dev, queue), sizeof(binding)) ||
+	    copy_from_kernel_nofault(&attach, binding.attach, sizeof(attach)) ||
+	    attach.dmabuf != binding.dmabuf || attach.dev != dev->dev.parent)
+		return NULL;
+	return binding.attach;
 }
 
 /* Since 6.15 an interface whose queues start one by one has a lock of its own. */

@@ -49,6 +49,19 @@ int dlend_notice_unregister(struct notifier_block *nb);
  */
 bool dlend_notice_send(struct device *importer, dma_addr_t start, u64 size);
 
+struct dma_buf_attachment;
+
+/**
+ * dlend_keep_attached() - keep the device of an attachment until this has ended
+ * @attach: it exists now; its device may be removed
+ *
+ * An importer that does not know when the kernel detaches its dma-buf, as a NIC with devmem
+ * TCP, may be removed before. The kernel then uses its struct device once more.
+ *
+ * Context: Process context.
+ */
+void dlend_keep_attached(struct dma_buf_attachment *attach);
+
 /**
  * struct dlend_bars_notice - BARs of a device that are about to be somebody else's
  * @start: first physical address of this machine

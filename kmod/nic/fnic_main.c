@@ -308,12 +308,23 @@ free:
  */
 static void fnic_keep_bound(struct fnic *nic)
 {
+	struct dma_buf_attachment *attach;
 	unsigned int q;
 
 	dlend_netdev_lock(nic->dev);
-	for (q = 0; q < nic->rx_max; q++)
-		if (dlend_queue_binding(nic->dev, q))
+	for (q = 0; q < nic->rx_max; q++) {
+		if (!dlend_queue_binding(nic->dev, q))
+			continue;
+		attach = dlend_queue_attachment(nic->dev, q);
+		if (attach) {
+			dlend_keep_attached(attach);
+		} else {
+			/* A binding of another kernel, whose end nobody can see. */
 			get_device(&nic->pdev->dev);
+			pci_warn(nic->pdev, "memory is bound to queue %u; the device is kept for good\n",
+				 q);
+		}
+	}
 	dlend_netdev_unlock(nic->dev);
 }
 

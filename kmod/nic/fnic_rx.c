@@ -316,6 +316,23 @@ int fnic_rx_notice(struct notifier_block *nb, unsigned long event, void *data)
 
 /* Reception */
 
+/*
+ * Data in the linear part of a packet whose other data nobody can read must stay there. When
+ * packets merge, the kernel makes it a fragment among the others, and then refuses them all
+ * (tcp_recvmsg_dmabuf()). It cannot do that with memory of kmalloc().
+ */
+static struct sk_buff *fnic_rx_alloc(struct fnic_rx *rx, u32 length, u32 flags)
+{
+	struct sk_buff *skb;
+
+	if (flags & NIC_DONE_SPLIT || !rx->mem.is_device_memory)
+		return napi_alloc_skb(&rx->napi, length);
+	skb = alloc_skb(NET_SKB_PAD + NET_IP_ALIGN + length, GFP_ATOMIC | __GFP_NOWARN);
+	if (skb)
+		skb_reserve(skb, NET_SKB_PAD + NET_IP_ALIGN);
+	return skb;
+}
+
 /* Begins a packet with the headers of its first completion. Return: NULL if it is dropped. */
 static struct sk_buff *fnic_rx_begin(struct fnic_rx *rx, u32 entry,
 				     const struct nic_rx_done *done)
@@ -328,7 +345,7 @@ static struct sk_buff *fnic_rx_begin(struct fnic_rx *rx, u32 entry,
 		rx->broken++;
 		return NULL;
 	}
-	skb = napi_alloc_skb(&rx->napi, length);
+	skb = fnic_rx_alloc(rx, length, flags);
 	if (!skb)
 		return NULL;
 	skb_put_data(skb, rx->mem.headers + entry * HEADER_SIZE, length);

@@ -244,6 +244,8 @@ static const char *flow_wrong(const FabTcpFlowParams *params)
     } else if (params->entries < 64 || params->entries > ENTRIES_MAX ||
                (params->entries & (params->entries - 1)) != 0) {
         return "a ring must have 64 to 65536 entries, a power of two";
+    } else if (params->refill < 1) {
+        return "a driver must post descriptors when at least 1 entry is free";
     } else if (params->ack_every < 1 || params->rto <= 0 ||
                params->rto > SIM_TIME_NONE / 1024) {
         return "an acknowledgement must come after at least 1 packet, and the "
@@ -257,20 +259,12 @@ static const char *flow_wrong(const FabTcpFlowParams *params)
 /* The host that drives @nic. */
 static FabRoot *host_of(const FabNic *nic)
 {
-    return fab_component_as_root(
-        fab_component_root(fab_endpoint_component(fab_nic_device(nic))));
-}
+    FabEndpoint *device = fab_nic_device(nic);
+    const FabLend *lend = fab_lend_of(device);
 
-static bool check_params(const char *name, const FabTcpFlowParams *params,
-                         GError **error)
-{
-    const char *wrong = flow_wrong(params);
-
-    if (!wrong && (fab_lend_of(fab_nic_device(params->from)) ||
-                   fab_lend_of(fab_nic_device(params->to)))) {
-        wrong = "one of the NICs is lent; a NIC is driven by its own host";
-    }
-    return fab_flow_accept(name, wrong, error);
+    return lend ? fab_lend_borrower(lend)
+                : fab_component_as_root(
+                      fab_component_root(fab_endpoint_component(device)));
 }
 
 /* Takes @bytes of @host's memory that @user, a device, can use. */
@@ -303,6 +297,55 @@ static bool no_queue(const TcpQueue *queue, const FabNic *nic, GError **error)
     return false;
 }
 
+/* The memory of a ring and its completions. */
+static bool ring_init(const TcpQueue *queue, FabNic *nic,
+                      uint32_t descriptor_bytes, uint32_t completion_bytes,
+                      FabNicRing *ring, GError **error)
+{
+    FabComponent *device = fab_endpoint_component(fab_nic_device(nic));
+    TcpArea descriptors, completions;
+
+    if (!area_take(queue->host, device,
+                   (uint64_t)ring->entries * descriptor_bytes, &descriptors,
+                   error) ||
+        !area_take(queue->host, device,
+                   (uint64_t)ring->entries * completion_bytes, &completions,
+                   error)) {
+        return false;
+    }
+    ring->ring = descriptors.device;
+    ring->completions = completions.device;
+    ring->cpu_completions = completions.cpu;
+    return true;
+}
+
+static void nic_interrupted(void *owner, unsigned vector)
+{
+    fab_nic_rx_interrupted(owner, vector);
+}
+
+/* A lend has one handler for all vectors. The vector is the number of the
+ * queue. */
+static void lend_init(const TcpQueue *queue, FabNic *nic, FabLend *lend)
+{
+    FabBusAddr addr;
+    uint32_t data;
+
+    fab_lend_set_interrupt(lend, nic_interrupted, nic);
+    fab_lend_msi(lend, fab_nic_rx_number(queue->rx), &addr, &data);
+    fab_nic_rx_set_msi(queue->rx, addr, data);
+}
+
+/* The message of an interrupt that a NIC writes to its own host. */
+static FabBusAddr msi_addr(const TcpQueue *queue)
+{
+    uint32_t msi = (queue->flow->flow.number * 2 * CONNECTIONS_MAX +
+                    queue->connection->number * 2 + queue->is_sender) %
+                   ((FAB_MSI_BYTES - MSI_OFFSET) / 4);
+
+    return FAB_MSI_BASE + MSI_OFFSET + 4 * msi;
+}
+
 /* Makes the two queues of @connection at @nic. */
 static bool queue_init(TcpQueue *queue, FabNic *nic, unsigned port,
                        GError **error)
@@ -311,54 +354,43 @@ static bool queue_init(TcpQueue *queue, FabNic *nic, unsigned port,
     const FabTcpFlowParams *params = &self->params;
     const FabNicParams *traits = fab_nic_params(nic);
     FabComponent *device = fab_endpoint_component(fab_nic_device(nic));
-    uint64_t entries = params->entries;
-    TcpArea rx_ring, rx_entries, tx_ring, tx_entries;
-    uint32_t msi = (self->flow.number * 2 * CONNECTIONS_MAX +
-                    queue->connection->number * 2 + queue->is_sender) %
-                   ((FAB_MSI_BYTES - MSI_OFFSET) / 4);
+    uint64_t headers = (uint64_t)params->entries * queue->slot_bytes;
+    FabLend *lend = params->polling ? NULL : fab_lend_of(fab_nic_device(nic));
     FabNicRxParams rx = {
         .ring = {.driver = queue->host,
                  .port = port,
-                 .entries = entries,
+                 .entries = params->entries,
                  .flow = self->flow.number},
         .split = true,
         .rss = !queue->is_sender && !params->steered,
         .unsplit = queue->is_sender ? 0 : params->unsplit,
-        .interrupt = params->polling ? NULL : tcp_queue_interrupt,
-        .cpu_msi_addr = FAB_MSI_BASE + MSI_OFFSET + 4 * msi,
+        .interrupt = params->polling ? NULL
+                     : lend          ? tcp_queue_handler
+                                     : tcp_queue_interrupt,
+        .msi_addr = msi_addr(queue),
+        .cpu_msi_addr = lend ? 0 : msi_addr(queue),
         .received = tcp_queue_received,
         .owner = queue,
     };
     FabNicTxParams tx = {.ring = rx.ring,
-                         .completed = tcp_receive_acks_completed,
+                         .completed = queue->is_sender
+                                          ? tcp_send_completed
+                                          : tcp_receive_acks_completed,
                          .owner = queue};
 
-    if (!area_take(queue->host, device, entries * traits->descriptor_bytes,
-                   &rx_ring, error) ||
-        !area_take(queue->host, device, entries * traits->completion_bytes,
-                   &rx_entries, error) ||
-        !area_take(queue->host, device, entries * traits->descriptor_bytes,
-                   &tx_ring, error) ||
-        !area_take(queue->host, device, entries * traits->completion_bytes,
-                   &tx_entries, error) ||
-        !area_take(queue->host, device, entries * queue->slot_bytes,
-                   &queue->rx_headers, error) ||
-        !area_take(queue->host, device, entries * queue->slot_bytes,
-                   &queue->tx_headers, error)) {
+    if (!ring_init(queue, nic, traits->descriptor_bytes,
+                   traits->completion_bytes, &rx.ring, error) ||
+        !ring_init(queue, nic, traits->tx_descriptor_bytes,
+                   traits->tx_completion_bytes, &tx.ring, error) ||
+        !area_take(queue->host, device, headers, &queue->rx_headers, error) ||
+        !area_take(queue->host, device, headers, &queue->tx_headers, error)) {
         return false;
-    }
-    rx.ring.ring = rx_ring.device;
-    rx.ring.completions = rx_entries.device;
-    rx.ring.cpu_completions = rx_entries.cpu;
-    rx.msi_addr = rx.cpu_msi_addr;
-    tx.ring.ring = tx_ring.device;
-    tx.ring.completions = tx_entries.device;
-    tx.ring.cpu_completions = tx_entries.cpu;
-    if (queue->is_sender) {
-        tx.completed = tcp_send_completed;
     }
     queue->rx = fab_nic_rx_new(nic, &rx);
     queue->tx = queue->rx ? fab_nic_tx_new(nic, &tx) : NULL;
+    if (queue->rx && lend) {
+        lend_init(queue, nic, lend);
+    }
     return queue->tx ? true : no_queue(queue, nic, error);
 }
 
@@ -447,7 +479,7 @@ FabFlow *fab_tcp_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     TcpFlow *self;
 
     if (!fab_flow_check(fabric, name, params->start, error) ||
-        !check_params(name, params, error)) {
+        !fab_flow_accept(name, flow_wrong(params), error)) {
         return NULL;
     }
     self = g_new0(TcpFlow, 1);

@@ -155,7 +155,10 @@ static inline SimTime tcp_now(const TcpFlow *self)
 /* fab_flow_tcp_queue.c: what both ends have in common. */
 void tcp_queue_refill(TcpQueue *queue);
 void tcp_queue_received(void *owner, const FabNicReceived *received);
+/* An interrupt of the queue @owner has reached the CPU. */
 void tcp_queue_interrupt(void *owner);
+/* The handler of such an interrupt runs. */
+void tcp_queue_handler(void *owner);
 void tcp_queue_start(TcpQueue *queue);
 void tcp_queue_done(TcpQueue *queue);
 void tcp_skb_push(TcpSkbList *list, TcpSkb *skb);

@@ -4,9 +4,6 @@
 /* Packets that a core handles before it looks at others: the weight of NAPI. */
 #define BATCH 64u
 
-/* The driver posts so many descriptors before it rings the doorbell. */
-#define REFILL 32u
-
 /* ---- Packets --------------------------------------------------------- */
 
 void tcp_skb_push(TcpSkbList *list, TcpSkb *skb)
@@ -66,8 +63,9 @@ void tcp_skb_free(TcpSkb *skb, bool with_pages)
 void tcp_queue_refill(TcpQueue *queue)
 {
     uint32_t entries = queue->flow->params.entries, posted = 0, page;
+    uint32_t refill = queue->flow->params.refill;
 
-    if (fab_nic_rx_space(queue->rx) < MIN(REFILL, entries / 4)) {
+    if (fab_nic_rx_space(queue->rx) < MIN(refill, entries / 4)) {
         return;
     }
     while (fab_nic_rx_space(queue->rx) > 0 &&
@@ -178,15 +176,23 @@ static void poll_done(FabCoreJob *job)
     }
 }
 
+static void notice_after(TcpQueue *queue, SimTime delay)
+{
+    if (!sim_event_is_pending(&queue->notice_event)) {
+        sim_event_schedule(&queue->notice_event, tcp_now(queue->flow) + delay);
+    }
+}
+
 void tcp_queue_interrupt(void *owner)
 {
     TcpQueue *queue = owner;
 
-    if (!sim_event_is_pending(&queue->notice_event)) {
-        sim_event_schedule(&queue->notice_event,
-                           tcp_now(queue->flow) +
-                               fab_root_params(queue->host)->cpu.interrupt);
-    }
+    notice_after(queue, fab_root_params(queue->host)->cpu.interrupt);
+}
+
+void tcp_queue_handler(void *owner)
+{
+    notice_after(owner, 0);
 }
 
 void tcp_queue_received(void *owner, const FabNicReceived *received)

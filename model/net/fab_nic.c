@@ -10,9 +10,9 @@ typedef struct NicList {
 
 /* ---- Parameters ------------------------------------------------------ */
 
-static bool is_entry_size(uint32_t bytes)
+static bool is_entry_size(uint32_t bytes, uint32_t least)
 {
-    return bytes >= 8 && bytes <= 64 && (bytes & (bytes - 1)) == 0;
+    return bytes >= least && bytes <= 64 && (bytes & (bytes - 1)) == 0;
 }
 
 /* Returns a message if @params cannot be, otherwise NULL. */
@@ -24,8 +24,10 @@ static const char *nic_params_wrong(const FabNicParams *params)
         return "a port must send at least 1000000 bytes a second";
     } else if (params->queues < 1 || params->queues > 65536) {
         return "a NIC must have 1 to 65536 queues";
-    } else if (!is_entry_size(params->descriptor_bytes) ||
-               !is_entry_size(params->completion_bytes)) {
+    } else if (!is_entry_size(params->descriptor_bytes, 8) ||
+               !is_entry_size(params->completion_bytes, 8) ||
+               !is_entry_size(params->tx_descriptor_bytes, 8) ||
+               !is_entry_size(params->tx_completion_bytes, 4)) {
         return "a descriptor or completion must have 8, 16, 32 or 64 bytes";
     } else if (params->rx_prefetch < 1 || params->tx_prefetch < 1 ||
                params->tx_batch < 1 ||
@@ -144,8 +146,15 @@ FabNic *fab_nic_new(FabEndpoint *device, const FabNicParams *params)
     g_autofree char *stream =
         g_strconcat(device->component.name, ".split", NULL);
 
+    nic->params = *params;
+    if (params->tx_descriptor_bytes == 0) {
+        nic->params.tx_descriptor_bytes = params->descriptor_bytes;
+    }
+    if (params->tx_completion_bytes == 0) {
+        nic->params.tx_completion_bytes = params->completion_bytes;
+    }
     g_assert(fabric->realized && !fab_nic_of(device));
-    g_assert(!nic_params_wrong(params));
+    g_assert(!nic_params_wrong(&nic->params));
     g_assert(device->component.bars[0].size_bytes >=
              nic_bar_bytes(params->queues));
     if (!list) {
@@ -155,7 +164,6 @@ FabNic *fab_nic_new(FabEndpoint *device, const FabNicParams *params)
     }
     nic->device = device;
     nic->engine = fabric->engine;
-    nic->params = *params;
     sim_random_init(&nic->random, fabric->seed, stream);
     for (unsigned i = 0; i < FAB_NIC_PORTS; i++) {
         nic->ports[i].nic = nic;

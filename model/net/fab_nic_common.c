@@ -30,15 +30,14 @@ void fab_nic_fetches_init(NicFetch *fetches, NicFetch **ret_free, void *queue,
 }
 
 void fab_nic_fetch(FabNic *nic, NicFetch **free, FabBusAddr ring,
-                   uint32_t first, uint32_t count)
+                   uint32_t bytes, uint32_t first, uint32_t count)
 {
     NicFetch *fetch = *free;
-    uint64_t bytes = nic->params.descriptor_bytes;
 
     *free = fetch->next_free;
     fetch->count = count;
-    fetch->dma.addr = ring + first * bytes;
-    fetch->dma.size_bytes = count * bytes;
+    fetch->dma.addr = ring + (uint64_t)first * bytes;
+    fetch->dma.size_bytes = (uint64_t)count * bytes;
     nic->counters.fetches++;
     fab_endpoint_dma(nic->device, &fetch->dma);
 }

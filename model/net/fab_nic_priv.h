@@ -136,9 +136,10 @@ bool fab_nic_regs(FabNic *nic, FabRoot *driver, unsigned number,
 void fab_nic_fetches_init(NicFetch *fetches, NicFetch **ret_free, void *queue,
                           uint32_t flow, FabDmaFn done);
 
-/* Orders a read of @count descriptors from number @first of a ring. */
+/* Orders a read of @count descriptors of @bytes from number @first of a ring.
+ */
 void fab_nic_fetch(FabNic *nic, NicFetch **free, FabBusAddr ring,
-                   uint32_t first, uint32_t count);
+                   uint32_t bytes, uint32_t first, uint32_t count);
 
 /* fab_nic_rx.c: a packet has come in at @port. Takes ownership. */
 void fab_nic_rx_take(NicPort *port, FabPacket *packet);

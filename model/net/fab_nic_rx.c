@@ -13,6 +13,35 @@ static uint64_t packet_bytes(const FabPacket *packet)
 
 /* ---- Descriptors ----------------------------------------------------- */
 
+static bool is_split(const FabNicRxQueue *queue, const FabPacket *packet)
+{
+    return queue->params.split && queue->nic->params.header_split &&
+           packet->is_splittable;
+}
+
+/* The number of descriptors that @packet needs; all buffers of a queue have the
+ * size of the next. */
+static uint32_t descriptors_needed(const FabNicRxQueue *queue,
+                                   const FabPacket *packet)
+{
+    const FabNicBuffer *next =
+        &queue->ring[queue->taken & (queue->params.ring.entries - 1)];
+
+    /* Without a descriptor, there is no size to know: the packet is dropped. */
+    if (!is_split(queue, packet) || packet->payload_bytes == 0 ||
+        queue->posted == queue->taken) {
+        return 1;
+    }
+    return (packet->payload_bytes + next->payload_bytes - 1) /
+           next->payload_bytes;
+}
+
+/* A packet waits for more descriptors than the @held ones. */
+static bool packet_lacks(const FabNicRxQueue *queue, uint32_t held)
+{
+    return queue->head && held < descriptors_needed(queue, queue->head);
+}
+
 /* Orders reads of descriptors while there is space for them, and enough for a
  * whole read, or the queue would run dry. A read does not wrap around the end
  * of the ring. */
@@ -27,14 +56,15 @@ static void descriptors_fetch(FabNicRxQueue *queue)
         uint32_t count = MIN(waiting, params->rx_prefetch);
 
         if (count == 0 || held + count > params->cache ||
-            (count < params->rx_prefetch && held >= params->rx_prefetch)) {
+            (count < params->rx_prefetch && held >= params->rx_prefetch) ||
+            (params->on_demand && !packet_lacks(queue, held))) {
             return;
         }
         count = MIN(count, queue->params.ring.entries - first);
         queue->ordered += count;
         queue->nic->counters.rx_descriptors += count;
         fab_nic_fetch(queue->nic, &queue->free_fetch, queue->params.ring.ring,
-                      first, count);
+                      params->descriptor_bytes, first, count);
     }
 }
 
@@ -85,9 +115,24 @@ static void msi_done(FabDma *dma)
 
 static void msi_visible(void *owner, FabBusAddr addr, uint64_t data)
 {
-    FabNicRxQueue *queue = owner;
+    const FabNicRxQueue *queue = owner;
 
     queue->params.interrupt(queue->params.owner);
+}
+
+void fab_nic_rx_interrupted(const FabNic *nic, unsigned number)
+{
+    if (number < nic->rx->len) {
+        const FabNicRxQueue *queue = nic->rx->pdata[number];
+
+        queue->params.interrupt(queue->params.owner);
+    }
+}
+
+void fab_nic_rx_set_msi(FabNicRxQueue *queue, FabBusAddr addr, uint32_t data)
+{
+    queue->msi.addr = addr;
+    queue->msi.data = data;
 }
 
 /* ---- Packets --------------------------------------------------------- */
@@ -237,29 +282,6 @@ static void order(RxWork *work, FabDma *dma, FabBusAddr addr,
     dma->size_bytes = size_bytes;
     dma->flow = flow;
     work->orders++;
-}
-
-static bool is_split(const FabNicRxQueue *queue, const FabPacket *packet)
-{
-    return queue->params.split && queue->nic->params.header_split &&
-           packet->is_splittable;
-}
-
-/* The number of descriptors that @packet needs; all buffers of a queue have the
- * size of the next. */
-static uint32_t descriptors_needed(const FabNicRxQueue *queue,
-                                   const FabPacket *packet)
-{
-    const FabNicBuffer *next =
-        &queue->ring[queue->taken & (queue->params.ring.entries - 1)];
-
-    /* Without a descriptor, there is no size to know: the packet is dropped. */
-    if (!is_split(queue, packet) || packet->payload_bytes == 0 ||
-        queue->posted == queue->taken) {
-        return 1;
-    }
-    return (packet->payload_bytes + next->payload_bytes - 1) /
-           next->payload_bytes;
 }
 
 /* Keeps @received until the driver sees it. Returns its number. */
@@ -494,6 +516,11 @@ void fab_nic_rx_arm(FabNicRxQueue *queue)
                    queue->seen, queue->params.ring.flow);
 }
 
+unsigned fab_nic_rx_number(const FabNicRxQueue *queue)
+{
+    return queue->number;
+}
+
 FabBusAddr fab_nic_rx_regs(const FabNicRxQueue *queue)
 {
     return queue->cpu_regs;
@@ -537,7 +564,7 @@ FabNicRxQueue *fab_nic_rx_new(FabNic *nic, const FabNicRxParams *params)
     queue->entry_watch = fab_root_watch(
         params->ring.driver, params->ring.cpu_completions,
         (uint64_t)entries * nic->params.completion_bytes, entry_visible, queue);
-    if (params->interrupt) {
+    if (params->interrupt && params->cpu_msi_addr) {
         queue->msi_watch = fab_root_watch(
             params->ring.driver, params->cpu_msi_addr, 4, msi_visible, queue);
     }
@@ -556,7 +583,7 @@ void fab_nic_rx_free(void *data)
     sim_event_cancel(&queue->moderation_event);
     fab_endpoint_unwatch(queue->nic->device, queue->reg_watch);
     fab_root_unwatch(queue->params.ring.driver, queue->entry_watch);
-    if (queue->params.interrupt) {
+    if (queue->msi_watch) {
         fab_root_unwatch(queue->params.ring.driver, queue->msi_watch);
     }
     g_free(queue->ring);

@@ -22,7 +22,7 @@ static void descriptors_fetch(FabNicTxQueue *queue)
         queue->ordered += count;
         queue->nic->counters.tx_descriptors += count;
         fab_nic_fetch(queue->nic, &queue->free_fetch, queue->params.ring.ring,
-                      first, count);
+                      params->tx_descriptor_bytes, first, count);
     }
 }
 
@@ -54,7 +54,7 @@ static void completion_write(FabNicTxQueue *queue)
     queue->entry.addr =
         queue->params.ring.completions +
         (FabBusAddr)(queue->entries++ & (queue->params.ring.entries - 1)) *
-            queue->nic->params.completion_bytes;
+            queue->nic->params.tx_completion_bytes;
     queue->entry.data = queue->finished;
     queue->nic->counters.tx_completions++;
     fab_endpoint_dma(queue->nic->device, &queue->entry);
@@ -300,15 +300,16 @@ FabNicTxQueue *fab_nic_tx_new(FabNic *nic, const FabNicTxParams *params)
     fab_nic_fetches_init(queue->fetches, &queue->free_fetch, queue,
                          params->ring.flow, fetch_done);
     queue->entry = (FabDma){.type = FAB_TLP_MWR,
-                            .size_bytes = nic->params.completion_bytes,
+                            .size_bytes = nic->params.tx_completion_bytes,
                             .flow = params->ring.flow,
                             .done = entry_done,
                             .owner = queue};
     queue->reg_watch = fab_endpoint_watch(nic->device, regs, FAB_NIC_REG_STEP,
                                           reg_written, queue);
-    queue->entry_watch = fab_root_watch(
-        params->ring.driver, params->ring.cpu_completions,
-        (uint64_t)entries * nic->params.completion_bytes, entry_visible, queue);
+    queue->entry_watch =
+        fab_root_watch(params->ring.driver, params->ring.cpu_completions,
+                       (uint64_t)entries * nic->params.tx_completion_bytes,
+                       entry_visible, queue);
     g_ptr_array_add(nic->tx, queue);
     g_ptr_array_add(queue->port->tx, queue);
     return queue;

@@ -62,6 +62,17 @@ static unsigned put_transport(uint8_t *at, const FrameSpec *spec)
     return 8;
 }
 
+/* Destination options with nothing but PadN (RFC 8200 s4.2, s4.6) */
+static void put_options(uint8_t *at, const FrameSpec *spec)
+{
+    if (spec->ip_options) {
+        at[0] = (uint8_t)spec->protocol;
+        at[1] = (uint8_t)(spec->ip_options / 8 - 1);
+        at[2] = 1;
+        at[3] = (uint8_t)(spec->ip_options - 4);
+    }
+}
+
 /* The headers of IP. Returns the sum of the pseudo header. */
 static uint32_t put_ip(TestFrame *f, const FrameSpec *spec, unsigned length)
 {
@@ -77,9 +88,10 @@ static uint32_t put_ip(TestFrame *f, const FrameSpec *spec, unsigned length)
     ck_assert_int_eq(inet_pton(family, to, ip + at + address), 1);
     if (spec->is_ip6) {
         ip[0] = 0x60;
-        put16(ip + 4, length);
-        ip[6] = (uint8_t)spec->protocol;
+        put16(ip + 4, spec->ip_options + length);
+        ip[6] = (uint8_t)(spec->ip_options ? 60 : spec->protocol);
         ip[7] = 64;
+        put_options(ip + 40, spec);
     } else {
         ip[0] = (uint8_t)(0x40 | (20 + spec->ip_options) / 4);
         put16(ip + 2, 20 + spec->ip_options + length);
@@ -100,7 +112,7 @@ void frame_make(TestFrame *f, const FrameSpec *spec)
 
     memset(f, 0, sizeof(*f));
     f->network = put_ethernet(f, spec);
-    f->transport = f->network + (spec->is_ip6 ? 40 : 20 + spec->ip_options);
+    f->transport = f->network + (spec->is_ip6 ? 40 : 20) + spec->ip_options;
     if (has_ports) {
         header = put_transport(f->bytes + f->transport, spec);
     }

@@ -12,7 +12,7 @@ typedef struct {
     unsigned tags; /* 802.1Q */
     bool is_ip6;
     unsigned protocol;    /* 6: TCP, 17: UDP, others have no header */
-    unsigned ip_options;  /* bytes; 40 at most */
+    unsigned ip_options;  /* bytes; 40 at most; of IPv6 a header of options */
     unsigned tcp_options; /* bytes; 40 at most */
     unsigned fragment;    /* flags and offset of IPv4 */
     const char *source, *destination; /* NULL: 10.0.0.1 and 10.0.0.2 */

@@ -112,8 +112,11 @@ static const struct {
     {{.protocol = 17, .payload = 100}, 0, 17},
     {{.protocol = 17, .payload = 100, .is_ip6 = true}, 0, 17},
     {{.protocol = 1, .payload = 100}, 0, 0},
-    /* An IPv6 extension header, and fragments: first, middle, last */
-    {{.protocol = 0, .payload = 100, .is_ip6 = true}, 0, 0},
+    /* IPv6 with options: not split, but checked */
+    {{.protocol = 6, .payload = 100, .is_ip6 = true, .ip_options = 8}, 0, 6},
+    {{.protocol = 17, .payload = 9, .is_ip6 = true, .ip_options = 40}, 0, 17},
+    /* A routing header of IPv6, and fragments: first, middle, last */
+    {{.protocol = 43, .payload = 100, .is_ip6 = true}, 0, 0},
     {{.protocol = 6, .payload = 100, .fragment = 0x2000}, 0, 0},
     {{.protocol = 6, .payload = 100, .fragment = 0x2010}, 0, 0},
     {{.protocol = 6, .payload = 100, .fragment = 0x0010}, 0, 0},
@@ -137,6 +140,25 @@ START_TEST(headers_end_where_the_standards_say)
     } else {
         ck_assert_int_eq(farside_nic_check_frame(&h), FARSIDE_NIC_UNCHECKED);
     }
+}
+END_TEST
+
+/* Options in front of TCP: the hash is over the addresses. */
+START_TEST(options_hide_the_ports_from_the_hash)
+{
+    FrameSpec spec = vector_spec(_i, 6);
+    FarsideNicFrame h;
+    FarsideNicHash hash;
+    TestFrame f;
+
+    ck_assert(spec.is_ip6);
+    spec.ip_options = 8;
+    frame_make(&f, &spec);
+    h = farside_nic_parse(f.bytes, f.size);
+    hash = farside_nic_hash(&h, key, NIC_RSS_ALL);
+    ck_assert(hash.is_valid && !hash.has_ports);
+    ck_assert_uint_eq(hash.value, vectors[_i].addresses);
+    ck_assert(!farside_nic_hash(&h, key, NIC_RSS_TCP6).is_valid);
 }
 END_TEST
 
@@ -322,6 +344,8 @@ static Suite *make_suite(void)
     tcase_add_loop_test(tcase, headers_end_where_the_standards_say, 0,
                         G_N_ELEMENTS(layouts));
     tcase_add_loop_test(tcase, wrong_bits_are_found, 0, 2);
+    tcase_add_loop_test(tcase, options_hide_the_ports_from_the_hash,
+                        G_N_ELEMENTS(vectors) - 3, G_N_ELEMENTS(vectors));
     tcase_add_test(tcase, udp_may_have_no_checksum);
     tcase_add_loop_test(tcase, contradicting_lengths_are_not_split, 0,
                         G_N_ELEMENTS(lies));

@@ -2,11 +2,13 @@
 /*
  * The two ends of the tests of devmem TCP.
  *
- * devmemtcp send ADDRESS PORT BYTES [split|whole]
+ * devmemtcp send ADDRESS PORT BYTES [split|whole|gates]
  *
  * connects, sends a pattern (1 to 6, 0, and again) and waits until the other
  * end closes. "whole": each packet has a header of destination options (IPv6),
- * and the NIC splits no such packet.
+ * and the NIC splits no such packet. "gates": it begins to send when there is a
+ * file /tmp/begin, in packets that are full but for the last one, and closes
+ * when there is /tmp/end.
  *
  * devmemtcp check INTERFACE QUEUE ADDRESS PORT
  *
@@ -35,6 +37,7 @@
 #include <linux/dma-buf.h>
 #include <linux/udmabuf.h>
 #include <net/if.h>
+#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -345,16 +348,27 @@ static void add_options(int fd)
         error(1, errno, "IPV6_DSTOPTS");
 }
 
-static int send_all(char **argv, bool whole)
+static void wait_for(const char *file)
+{
+    while (access(file, F_OK) < 0)
+        usleep(10000);
+}
+
+static int send_all(char **argv, const char *how)
 {
     struct sockaddr_in6 address = address_of(argv[0], argv[1]);
     unsigned long bytes = strtoul(argv[2], NULL, 0), sent = 0;
-    int fd = socket(AF_INET6, SOCK_STREAM, 0), i;
+    int fd = socket(AF_INET6, SOCK_STREAM, 0), on = 1, i;
+    bool has_gates = !strcmp(how, "gates");
 
-    if (whole)
+    if (!strcmp(how, "whole"))
         add_options(fd);
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
         error(1, errno, "%s port %s", argv[0], argv[1]);
+    if (has_gates) {
+        setsockopt(fd, IPPROTO_TCP, TCP_CORK, &on, sizeof(on));
+        wait_for("/tmp/begin");
+    }
     while (sent < bytes) {
         size_t size =
             bytes - sent < sizeof(iobuf) ? bytes - sent : sizeof(iobuf);
@@ -367,6 +381,8 @@ static int send_all(char **argv, bool whole)
             break; /* the other end has seen enough */
         sent += n;
     }
+    if (has_gates)
+        wait_for("/tmp/end");
     shutdown(fd, SHUT_WR);
     while (read(fd, iobuf, sizeof(iobuf)) > 0)
         ;
@@ -377,7 +393,7 @@ static int send_all(char **argv, bool whole)
 int main(int argc, char **argv)
 {
     if (argc >= 5 && !strcmp(argv[1], "send"))
-        return send_all(argv + 2, argc > 5 && !strcmp(argv[5], "whole"));
+        return send_all(argv + 2, argc > 5 ? argv[5] : "split");
     if (argc == 6 && !strcmp(argv[1], "check"))
         return check(argv + 2);
     if (argc == 7 && !strcmp(argv[1], "linear"))

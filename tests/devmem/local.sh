@@ -62,10 +62,22 @@ returns() {
     on c 'echo 1 >/sys/bus/pci/rescan' && until_ok 10 on c 'test -e /dev/fgpu0' && received
 }
 
-# The NIC goes while memory of the accelerator is bound to it, and then the process.
+# The kernel frees the structure of a PCI device when nobody refers to it.
+watch_frees() {
+    on c 'cd /sys/kernel/tracing && { test -e trace || mount -t tracefs tracefs .; } &&
+        cd /sys/kernel/tracing && echo p:freed pci_release_dev >kprobe_events &&
+        echo 1 >events/kprobes/freed/enable'
+}
+
+freed() {
+    on c 'cat /sys/kernel/tracing/trace' | grep 'freed: (pci_release_dev'
+}
+
+# The NIC goes while memory of the accelerator is bound to it, and then the process. The kernel
+# needs the NIC's structure until then, and not longer.
 nic_goes() {
-    begin && on c 'echo 1 >/sys/bus/pci/devices/0000:00:03.0/remove' && receive_kill &&
-        until_ok 40 unbound && on c 'echo 1 >/sys/bus/pci/rescan' &&
+    begin && watch_frees && on c 'echo 1 >/sys/bus/pci/devices/0000:00:03.0/remove' &&
+        ! freed && receive_kill && until_ok 40 unbound && until_ok 5 freed && on c 'echo 1 >/sys/bus/pci/rescan' &&
         until_ok 10 has_interface c && set_address c 10.0.0.1 && set_address d 10.0.0.2 &&
         until_ok 10 on d 'ping -c 1 -W 1 10.0.0.1'
 }
@@ -83,6 +95,22 @@ more_than() { # FRAGMENTS
     [ "$(on c 'grep -c "received frag_page" /tmp/err')" -gt "$1" ]
 }
 
+# The only page of the machine's own memory is ncdevmem's, which compares there.
+not_in_ram() {
+    on c 'ip link set eth0 mtu 4148' && on d 'ip link set eth0 mtu 4148' &&
+        pages_in_ram 10.0.0.1 eth0 -g /dev/fgpu0 -n $pages >"$dir/pages"
+    echo "pages: $(cat "$dir/pages")"
+    [ "$(cat "$dir/pages")" -le 1 ]
+}
+
+in_ram() {
+    pages_in_ram 10.0.0.1 eth0 -n $pages >"$dir/pages"
+    echo "pages: $(cat "$dir/pages")"
+    [ "$(cat "$dir/pages")" -ge 256 ]
+}
+
+check "the machine's own memory has at most one page of the payload" not_in_ram
+check 'with a udmabuf it has all of it' in_ram
 check "ncdevmem receives into the accelerator's memory" received
 check 'a reset of the NIC leaves the memory bound' nic_resets
 check 'the accelerator goes away while its memory is bound: the queue stops' goes

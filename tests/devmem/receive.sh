@@ -2,12 +2,13 @@
 # The kernel's ncdevmem on host c, and a sender on host d, for tests with tests/devmem/bed.sh.
 # Queues 8 to 15 of the interface take the memory.
 
-# Starts ncdevmem-fgpu, or with another $ncdevmem that. It stays after the connection's end.
+# Starts ncdevmem-fgpu, or with another $ncdevmem that, which compares what it gets; without
+# if $validation is empty.
 receive_begin() { # ADDRESS INTERFACE OPTION...
     local address=$1 interface=$2
     shift 2
     on c "ulimit -l unlimited; rm -f /tmp/status /tmp/err
-        setsid sh -c '${ncdevmem:-ncdevmem-fgpu} -s $address -f $interface -l -p 5201 -v 7 -t 8 -q 8 $* \
+        setsid sh -c '${ncdevmem:-ncdevmem-fgpu} -s $address -f $interface -l -p 5201 ${validation--v 7} -t 8 -q 8 $* \
             >/tmp/out 2>/tmp/err; echo \$? >/tmp/status' </dev/null >/dev/null 2>&1 &
         sleep 0.1" && until_ok 40 on c 'grep -q Waiting /tmp/err'
 }
@@ -36,4 +37,43 @@ receive() { # ADDRESS INTERFACE BYTES OPTION...
     cat "$dir/received"
     grep -qx "total_received=$bytes" "$dir/received" &&
         ! grep -q 'ailed validation' "$dir/received" && on c 'test "$(cat /tmp/status)" = 0'
+}
+
+# The same with gates: the connection is there when gated_begin returns, all bytes when
+# gated_send does, and gated_end lets both ends go.
+gated_begin() { # ADDRESS INTERFACE BYTES OPTION...
+    local address=$1 interface=$2 bytes=$3
+    shift 3
+    receive_begin "$address" "$interface" "$@" &&
+        on d "rm -f /tmp/begin /tmp/end
+            setsid devmemtcp send $address 5201 $bytes gates </dev/null >/dev/null 2>&1 &
+            sleep 0.1" &&
+        until_ok 10 on c 'grep -q ":1451 [0-9A-F:]* 01 " /proc/net/tcp /proc/net/tcp6'
+}
+
+gated_send() { # BYTES
+    on d 'touch /tmp/begin' && until_ok 60 on c "grep -q 'total_received=$1\$' /tmp/err"
+}
+
+gated_end() {
+    on d 'touch /tmp/end' && until_ok 20 on c 'test -e /tmp/status'
+}
+
+# Prints how many pages of c's memory, of which there are 384 MiB, have more than 100 bytes of
+# the pattern while the connection is open. Memory that was freed keeps what it had.
+pages_in_ram() { # ADDRESS INTERFACE OPTION...
+    local socket bytes=1048576 address=$1 interface=$2
+    shift 2
+    socket=$("$farside" cluster status -c "$name" --json |
+        sed -n 's,.*"qmp" : "\(.*/c\.qmp\)".*,\1,p')
+    gated_begin "$address" "$interface" $bytes "$@" >&2 && gated_send $bytes >&2 &&
+        "$here/../lending/monitor" "$socket" pmemsave \
+            "{\"val\": 0, \"size\": 402653184, \"filename\": \"$dir/ram\"}" >&2 &&
+        perl -e 'my $pattern = "\1\2\3\4\5\6\0" x 15;
+            my $pages = 0;
+            open my $ram, "<:raw", $ARGV[0] or die;
+            while (read $ram, my $page, 4096) { $pages++ if index($page, $pattern) >= 0 }
+            print "$pages\n"' "$dir/ram"
+    rm -f "$dir/ram"
+    gated_end >&2
 }

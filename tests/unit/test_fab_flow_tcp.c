@@ -3,8 +3,9 @@
  * Invariant: over a network that loses packets, every byte of a message reaches
  * the device once. With device memory TCP, the root port carries headers,
  * descriptors, completion entries, doorbells and interrupts, and nothing else.
- * A user who keeps tokens exhausts the buffer: packets are dropped, and the
- * flow goes on when tokens come back. Packets that are not split or not
+ * The same is true of the cable to the host that drives a borrowed NIC. A user
+ * who keeps tokens exhausts the buffer: packets are dropped, and the flow goes
+ * on when tokens come back. Packets that are not split or not
  * steered go the way through RAM. A binding ends with its owner.
  */
 #include <check.h>
@@ -14,6 +15,7 @@
 #include "../suite.h"
 #include "fab_flow_tcp.h"
 #include "fab_lab.h"
+#include "fab_lend.h"
 
 #define MTU    8244u
 #define HEADER (14u + 52u)
@@ -108,6 +110,7 @@ static FabTcpFlowParams tcp_params(bool devmem)
         .header_bytes = 52,
         .window_bytes = 1 << 20,
         .entries = 256,
+        .refill = 32,
         .steered = true,
         .ack_every = 2,
         .rto = SIM_MS,
@@ -300,6 +303,102 @@ START_TEST(devmem_leaves_the_root_port_to_control)
         packets * HEADER +
             16 * (counters->rx_completions + counters->tx_completions) +
             4 * counters->interrupts);
+}
+END_TEST
+
+/* ---- Borrowed NICs --------------------------------------------------- */
+
+static FabComponent *lenders_ntb[2], *borrowers_ntb;
+
+static void borrow(FabComponent *device, FabRoot *borrower)
+{
+    FabLendParams params = {
+        .device = fab_component_as_endpoint(device),
+        .borrower = borrower,
+        .window_bytes = 32 << 20,
+    };
+    g_autoptr(GError) error = NULL;
+
+    ck_assert_msg(fab_lend_borrow(&params, &error), "%s",
+                  error ? error->message : "no error set");
+}
+
+/* Host b borrows the NIC of host c. The GPU is its own, or that of host d. */
+static void lent_fabric_new(bool gpu_is_lent)
+{
+    FabNetParams network = {.latency = 2 * SIM_US, .has_switch = true};
+    FabNicParams params = nic_params();
+    FabRoot *lenders[2];
+
+    fabric = lab_fabric_new(11);
+    engine = fab_fabric_engine(fabric);
+    roots[0] = lab_root(fabric, "a", 1, false);
+    roots[1] = lab_root(fabric, "b", 2, true);
+    lenders[0] = lab_root(fabric, "c", 2, false);
+    lenders[1] = lab_root(fabric, "d", 2, false);
+    nics[0] = lab_device(fabric, "a.nic");
+    nics[1] = lab_device(fabric, "c.nic");
+    gpu = lab_device(fabric, "gpu");
+    borrowers_ntb = lab_ntb(fabric, "b.ntb", 2);
+    lenders_ntb[0] = lab_ntb(fabric, "c.ntb", 2);
+    lenders_ntb[1] = lab_ntb(fabric, "d.ntb", 2);
+    lab_connect(fab_root_component(roots[0]), 0, nics[0], 0);
+    lab_connect(fab_root_component(roots[1]), 0, borrowers_ntb, 0);
+    lab_connect(fab_root_component(lenders[0]), 0, lenders_ntb[0], 0);
+    lab_connect(fab_root_component(lenders[0]), 1, nics[1], 0);
+    lab_connect(fab_root_component(lenders[1]), 0, lenders_ntb[1], 0);
+    lab_connect(fab_root_component(gpu_is_lent ? lenders[1] : roots[1]), 1, gpu,
+                0);
+    for (unsigned i = 0; i < 2; i++) {
+        lab_connect(borrowers_ntb, 1 + i, lenders_ntb[i], 1);
+    }
+    lab_connect(lenders_ntb[0], 2, lenders_ntb[1], 2);
+    lab_realize(fabric);
+    net = fab_net_new(fabric, "net", &network);
+    for (unsigned i = 0; i < 2; i++) {
+        fab_nic_connect(
+            fab_nic_new(fab_component_as_endpoint(nics[i]), &params), 0, net);
+    }
+    borrow(nics[1], roots[1]);
+    if (gpu_is_lent) {
+        borrow(gpu, roots[1]);
+    }
+}
+
+/* Bytes of payloads of TLPs that leave @ntb by way @way. */
+static uint64_t cable_bytes(const FabComponent *ntb, unsigned way)
+{
+    return fab_port_counters(fab_component_port(ntb, way))->payload_sent_bytes;
+}
+
+/* The payload goes to the GPU, by the cable between the lenders if that is
+ * lent, too. All else is of the sizes that the NIC has for it. */
+START_TEST(lent_nic_is_driven_by_its_borrower)
+{
+    bool is_lent = _i == 1;
+    const FabNicCounters *counters;
+    uint64_t payload, to_driver, from_driver;
+    FabTcpFlowParams params;
+    FabTcpFlowStats stats;
+
+    lent_fabric_new(is_lent);
+    params = tcp_params(true);
+    stats = run(tcp_flow(&params));
+    counters = fab_nic_counters(nic_at(1));
+    payload = params.size_bytes * params.count;
+    ck_assert_uint_eq(stats.direct_bytes, payload);
+    ck_assert_uint_gt(counters->interrupts, 0);
+    to_driver = counters->rx_packets * HEADER +
+                16 * (counters->rx_completions + counters->tx_completions) +
+                4 * counters->interrupts;
+    from_driver = 16 * (counters->rx_descriptors + counters->tx_descriptors) +
+                  HEADER * stats.acks + 4 * counters->doorbells;
+    ck_assert_uint_eq(cable_bytes(lenders_ntb[0], 1),
+                      to_driver + (is_lent ? 0 : payload));
+    ck_assert_uint_eq(cable_bytes(borrowers_ntb, 1), from_driver);
+    ck_assert_uint_eq(cable_bytes(lenders_ntb[0], 2), is_lent ? payload : 0);
+    ck_assert_uint_eq(cable_bytes(borrowers_ntb, 2), 0);
+    ck_assert_uint_eq(cable_bytes(lenders_ntb[1], 1), 0);
 }
 END_TEST
 
@@ -535,6 +634,7 @@ START_TEST(errors)
     REFUSED(params.page_bytes = 512, "eighth of a packet");
     REFUSED(params.connections = 65, "1 to 64 connections");
     REFUSED(params.entries = 100, "power of two");
+    REFUSED(params.refill = 0, "at least 1 entry");
     REFUSED(params.unsplit = 1.5, "must be 0 to 1");
     REFUSED(params.device.component = fab_root_component(roots[1]), "BAR");
     REFUSED(params.to_port = 1, "not in one network");
@@ -552,6 +652,7 @@ int main(void)
     tcase_add_loop_test(tcase, no_byte_is_lost_or_doubled, 0, 6);
     tcase_add_test(tcase, messages_of_one_byte_fill_a_window);
     tcase_add_test(tcase, devmem_leaves_the_root_port_to_control);
+    tcase_add_loop_test(tcase, lent_nic_is_driven_by_its_borrower, 0, 2);
     tcase_add_test(tcase, host_bouncing_uses_the_root_port_and_memory);
     tcase_add_test(tcase, kept_tokens_exhaust_the_buffer_and_it_recovers);
     tcase_add_test(tcase, tokens_that_never_return_stop_the_flow);

@@ -302,6 +302,42 @@ START_TEST(simple_nic_sends)
 }
 END_TEST
 
+/* Nothing is read before a packet needs it; then as much as one read can. The
+ * sizes of the two directions differ. */
+START_TEST(descriptors_on_demand)
+{
+    FabNicParams params = nic_params();
+    uint64_t from, to;
+
+    params.on_demand = true;
+    params.descriptor_bytes = 32;
+    params.tx_descriptor_bytes = 16;
+    params.tx_completion_bytes = 4;
+    params.rx_prefetch = 8;
+    pair_new(&cable, &params, &params, false, false);
+    for (unsigned i = 0; i < ENTRIES; i++) {
+        post(&at[1]);
+    }
+    fab_nic_rx_bell(at[1].rx);
+    sim_engine_run(engine);
+    link_bytes(&at[1], &from, &to);
+    ck_assert_uint_eq(from, 0);
+    ck_assert_uint_eq(to, MMIO);
+    send(17, 64, 0, 1, 1);
+    sim_engine_run(engine);
+    ck_assert_uint_eq(at[1].received, 17);
+    ck_assert_uint_eq(fab_nic_counters(at[1].nic)->rx_descriptors, 24);
+    link_bytes(&at[1], &from, &to);
+    ck_assert_uint_eq(to, MMIO + 3 * CPLD(8 * 32));
+    ck_assert_uint_eq(from, 3 * MRD + 17 * (MWR(64) + MWR(16)));
+    link_bytes(&at[0], &from, &to);
+    ck_assert_uint_eq(to, 17 * (MMIO + CPLD(16) + CPLD(64)));
+    ck_assert_uint_eq(from,
+                      17 * 2 * MRD +
+                          MWR(4) * fab_nic_counters(at[0].nic)->tx_completions);
+}
+END_TEST
+
 /* A driver that polls, like the PMD of niantic.py: 40 descriptors a read, an
  * entry for 8, a doorbell for 32. */
 START_TEST(modern_nic_costs_less)
@@ -700,6 +736,7 @@ int main(void)
     tcase_add_checked_fixture(tcase, NULL, pair_done);
     tcase_add_loop_test(tcase, simple_nic_receives, 0, 5);
     tcase_add_loop_test(tcase, simple_nic_sends, 0, 5);
+    tcase_add_test(tcase, descriptors_on_demand);
     tcase_add_test(tcase, modern_nic_costs_less);
     tcase_add_test(tcase, descriptors_limit_packets_a_second);
     tcase_add_loop_test(tcase, frames_limit_packets_a_second, 0, 4);

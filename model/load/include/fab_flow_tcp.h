@@ -16,10 +16,11 @@ typedef struct FabTcpCosts {
 } FabTcpCosts;
 
 /*
- * An application on the host of the NIC @from sends messages over @connections
- * TCP connections to one on the host of the NIC @to, which has the data go to
- * @device. The connections exist from the start, and have their own queues and
- * cores at either end.
+ * A NIC is driven by the host that has borrowed it, or else by its own; this is
+ * its host here. An application on the host of the NIC @from sends messages
+ * over @connections TCP connections to one on the host of the NIC @to, which
+ * has the data go to @device. The connections exist from the start, and have
+ * their own queues and cores at either end.
  *
  * The sender's NIC reads headers and payload from the sender's RAM and cuts
  * them into packets; nothing is copied there (MSG_ZEROCOPY). At the receiver,
@@ -47,7 +48,8 @@ typedef struct FabTcpFlowParams {
     uint32_t header_bytes; /* of IP and TCP */
     uint64_t window_bytes; /* receive and send buffer of a connection */
     uint32_t entries;      /* of each ring: a power of two */
-    bool polling;          /* false: interrupts */
+    uint32_t refill; /* free entries at which a driver posts descriptors */
+    bool polling;    /* false: interrupts */
     bool steered;
     uint32_t ack_every; /* packets */
     SimTime rto;

@@ -38,7 +38,11 @@ typedef struct FabNicParams {
     uint64_t rate_bytes_s; /* of each port */
     uint32_t queues;       /* pairs of a receive and a transmit queue */
     uint32_t descriptor_bytes, completion_bytes; /* a power of two, 8 to 64 */
+    /* Of transmit queues; 0: as above. A completion has 4 bytes at least. */
+    uint32_t tx_descriptor_bytes, tx_completion_bytes;
     uint32_t rx_prefetch, tx_prefetch; /* descriptors that a read fetches */
+    bool on_demand;     /* fetches receive descriptors when a packet needs them;
+                           false: as soon as it has space for them */
     uint32_t cache;     /* descriptors of a queue that it holds or fetches */
     uint32_t tx_batch;  /* transmit descriptors for a completion entry */
     uint64_t rx_bytes;  /* space for packets that come in, for each port */
@@ -117,7 +121,8 @@ typedef struct FabNicRxParams {
     bool split;     /* false: never split packets */
     bool rss;       /* takes packets by receive side scaling */
     double unsplit; /* share of packets whose headers the NIC does not know */
-    /* Interrupts. NULL: the driver polls. */
+    /* Interrupts. NULL: the driver polls. Without @cpu_msi_addr the driver
+     * finds out by itself that one has come (fab_nic_rx_interrupted()). */
     void (*interrupt)(void *owner);
     FabBusAddr msi_addr, cpu_msi_addr;
     /* The completion entries of a packet are visible. */
@@ -134,6 +139,13 @@ void fab_nic_rx_post(FabNicRxQueue *queue, const FabNicBuffer *buffer);
 void fab_nic_rx_bell(FabNicRxQueue *queue);
 /* Allows the next interrupt, by a write to a register. A new queue is armed. */
 void fab_nic_rx_arm(FabNicRxQueue *queue);
+/* The number of the queue among the receive queues of its NIC. */
+unsigned fab_nic_rx_number(const FabNicRxQueue *queue);
+/* Interrupts are writes of @data to @addr, an address of the NIC. To be called
+ * before the first one. */
+void fab_nic_rx_set_msi(FabNicRxQueue *queue, FabBusAddr addr, uint32_t data);
+/* The interrupt of receive queue @number has reached the driver. */
+void fab_nic_rx_interrupted(const FabNic *nic, unsigned number);
 /* Address of the queue's registers for the driver's CPU. */
 FabBusAddr fab_nic_rx_regs(const FabNicRxQueue *queue);
 
