@@ -6,6 +6,7 @@
 #include "clu_dir.h"
 #include "clu_image.h"
 #include "clu_plan_links.h"
+#include "clu_plan_switches.h"
 #include "clu_property.h"
 #include "clu_share.h"
 
@@ -172,20 +173,40 @@ static char *inner_words(const TopoVm *vm)
     return g_string_free(words, FALSE);
 }
 
+/* The word that keeps the kernel from ACS redirect at ports of switches with
+ * `acs: off`, which an IOMMU makes it enable; to be freed. */
+static char *acs_words(const CluPlanHost *host)
+{
+    g_autoptr(GString) ports = g_string_new(NULL);
+
+    for (unsigned i = 0; i < host->switches->len; i++) {
+        const CluPlanSwitch *sw = host->switches->pdata[i];
+
+        if (sw->topo->acs == TOPO_ACS_OFF &&
+            topo_part_bool(sw->topo->part, "acs")) {
+            clu_plan_append_ports(ports, host, sw);
+        }
+    }
+    return ports->len && host->host->iommu
+               ? g_strconcat(" pci=disable_acs_redir=", ports->str, NULL)
+               : g_strdup("");
+}
+
 static void add_kernel(GPtrArray *argv, const CluPlanHost *host, bool is_kvm,
                        const CluPaths *paths, const CluPaceMachine *machine)
 {
     const TopoVm *vm = host->host->vm;
     g_autofree char *inner = inner_words(vm);
+    g_autofree char *acs = acs_words(host);
 
     add(argv, "-kernel", "%s", paths->kernel);
     add(argv, "-initrd", "%s", paths->initrd);
     add(argv, "-append",
-        KERNEL_ARGUMENTS "%s%s%s%s farside.host=%s farside.client=%s%s%s%s",
+        KERNEL_ARGUMENTS "%s%s%s%s%s farside.host=%s farside.client=%s%s%s%s",
         !is_kvm && vm->cpus == 1 ? TCG_ARGUMENTS : "", machine->kernel,
         host->host->iommu && vm->iommu == TOPO_VM_IOMMU_INTEL ? IOMMU_ARGUMENTS
                                                               : "",
-        vm->share ? SHARE_ARGUMENTS : "", host->host->name, vm->client,
+        acs, vm->share ? SHARE_ARGUMENTS : "", host->host->name, vm->client,
         vm->append ? " " : "", vm->append ? vm->append : "", inner);
 }
 
@@ -322,21 +343,87 @@ static char *add_backend(GPtrArray *argv, const CluPlan *plan,
     return g_strdup("");
 }
 
-/* Adds the root port of @device, if it has one. Returns the device properties
- * for its place; to be freed. */
-static char *add_place(GPtrArray *argv, const CluPlanDevice *device)
+/* Adds the Downstream Port @port of @sw. It is a slot that things can be
+ * unplugged from if @hotplug. The chassis is that of the root port. */
+static void add_port(GPtrArray *argv, const CluPlanSwitch *sw, unsigned port,
+                     unsigned bus, bool hotplug)
 {
+    g_autofree char *id = clu_plan_port_id(sw, port);
+    const CluPlanSwitch *top = sw;
+
+    while (top->above) {
+        top = top->above;
+    }
+    add(argv, "-device",
+        CLU_PLAN_DOWNSTREAM_TYPE
+        ",id=%s,bus=%s,addr=%x,port=%u,chassis=%u,slot=%u,hotplug=%s,acs=%s,"
+        "redirect=%s",
+        id, sw->id, port, port, top->slot, CLU_PLAN_SLOT_MAX + bus,
+        hotplug ? "on" : "off",
+        topo_part_bool(sw->topo->part, "acs") ? "on" : "off",
+        sw->topo->acs == TOPO_ACS_ON ? "on" : "off");
+}
+
+/* Adds the switch @sw, and the port above it. */
+static void add_switch(GPtrArray *argv, const CluPlanSwitch *sw)
+{
+    g_autofree char *root = g_strdup_printf("%s.root", sw->id);
+    g_autofree char *above =
+        sw->above ? clu_plan_port_id(sw->above, sw->topo->at.port) : NULL;
+
+    if (sw->above) {
+        add_port(argv, sw->above, sw->topo->at.port, sw->bus, false);
+    } else {
+        add(argv, "-device",
+            "pcie-root-port,id=%s,addr=%x,chassis=%u,slot=%u,hotplug=off", root,
+            sw->slot, sw->slot, sw->slot);
+    }
+    add(argv, "-device", CLU_PLAN_UPSTREAM_TYPE ",id=%s,bus=%s,addr=0", sw->id,
+        above ? above : root);
+}
+
+/* Adds the port of @device, if it has one. Returns the device properties for
+ * its place; to be freed. */
+static char *add_place(GPtrArray *argv, const CluPlanHost *host,
+                       const CluPlanDevice *device)
+{
+    const CluPlanSwitch *sw = device->above;
+    unsigned port = device->device->at.port;
+    g_autofree char *id = NULL;
+
+    if (sw) {
+        id = clu_plan_port_id(sw, port);
+        if (device->function == 0) {
+            add_port(argv, sw, port, device->bus, clu_plan_is_hotplug(device));
+        }
+        return g_strdup_printf(
+            "bus=%s,addr=0.%u%s", id, device->function,
+            clu_plan_has_sibling(host, device) ? ",multifunction=on" : "");
+    }
     if (!device->bus) {
         return g_strdup_printf("addr=%x", device->slot);
-    }
-    /* Slots are the kernel's own (pciehp), and not those of the firmware. */
-    if (device->bus == 1) {
-        add(argv, "-global",
-            "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off");
     }
     add(argv, "-device", "pcie-root-port,id=%s-port,addr=%x,chassis=%u,slot=%u",
         device->id, device->slot, device->slot, device->slot);
     return g_strdup_printf("bus=%s-port,addr=0", device->id);
+}
+
+/* Adds the switches, and what all ports share. */
+static void add_ports(GPtrArray *argv, const CluPlanHost *host)
+{
+    bool hotplug = false;
+
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        hotplug |= clu_plan_is_hotplug(host->devices->pdata[i]);
+    }
+    /* Slots are the kernel's own (pciehp), and not those of the firmware. */
+    if (hotplug) {
+        add(argv, "-global",
+            "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off");
+    }
+    for (unsigned i = 0; i < host->switches->len; i++) {
+        add_switch(argv, host->switches->pdata[i]);
+    }
 }
 
 char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
@@ -361,6 +448,7 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
     add_kernel(argv, host, is_kvm, paths, machine);
     add_share(argv, host->host->vm);
     add_inner(argv, host->host->vm, paths);
+    add_ports(argv, host);
     for (i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];
         g_autofree char *backend =
@@ -373,7 +461,7 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
         if (device->subsys) {
             add(argv, "-device", "nvme-subsys,id=%s-subsystem", device->id);
         }
-        place = add_place(argv, device);
+        place = add_place(argv, host, device);
         add(argv, "-device", "%s,id=%s,%s%s%s", type, device->id, place,
             device->subsys ? "" : backend,
             device->properties ? device->properties : "");
@@ -393,6 +481,16 @@ bool clu_argv_blame(const CluPlanHost *host, const char *complaint,
     if (host->host->vm->share && strstr(complaint, ",fsdev=" SHARE_ID ",")) {
         *ret_place = host->host->vm->place;
         return true;
+    }
+    for (i = 0; i < host->switches->len; i++) {
+        const CluPlanSwitch *sw = host->switches->pdata[i];
+        g_autofree char *upstream = g_strdup_printf(",id=%s,", sw->id);
+        g_autofree char *port = g_strdup_printf(",id=%s.", sw->id);
+
+        if (strstr(complaint, upstream) || strstr(complaint, port)) {
+            *ret_place = sw->topo->place;
+            return true;
+        }
     }
     for (i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];
