@@ -30,6 +30,14 @@ static void switch_free(void *data)
     g_free(sw);
 }
 
+static void inside_free(void *data)
+{
+    CluPlanInside *inside = data;
+
+    g_free(inside->id);
+    g_free(inside);
+}
+
 static void host_free(void *data)
 {
     CluPlanHost *host = data;
@@ -44,6 +52,7 @@ void clu_plan_free(CluPlan *plan)
     if (plan) {
         g_ptr_array_unref(plan->hosts);
         g_ptr_array_unref(plan->links);
+        g_ptr_array_unref(plan->insides);
         g_ptr_array_unref(plan->networks);
         g_ptr_array_unref(plan->regions);
         g_ptr_array_unref(plan->absent);
@@ -204,6 +213,7 @@ static void plan_host(CluPlan *plan, CluPlanHost *host, TopoErrors *errors)
     clu_plan_add_switches(host, errors);
     plan_addresses(errors, host);
     clu_plan_number_buses(host);
+    clu_plan_add_insides(plan, host);
 }
 
 static void add_link(CluPlan *plan, const TopoLink *topo)
@@ -225,6 +235,7 @@ CluPlan *clu_plan_new(const TopoDescription *description, TopoErrors *errors)
     plan->description = description;
     plan->hosts = g_ptr_array_new_with_free_func(host_free);
     plan->links = g_ptr_array_new_with_free_func(g_free);
+    plan->insides = g_ptr_array_new_with_free_func(inside_free);
     plan->networks = g_ptr_array_new();
     plan->regions = g_ptr_array_new_with_free_func(g_free);
     plan->absent = g_ptr_array_new();

@@ -8,6 +8,8 @@
  */
 #include "clu_plan_switches.h"
 
+#include <string.h>
+
 #include "clu_plan_options.h"
 
 static CluPlanSwitch *add_switch(CluPlanHost *host, const TopoSwitch *topo,
@@ -214,4 +216,56 @@ bool clu_plan_has_sibling(const CluPlanHost *host, const CluPlanDevice *device)
         }
     }
     return false;
+}
+
+/* Links inside a host */
+
+static void add_inside(CluPlan *plan, const CluPlanHost *host, const char *path,
+                       const char *name, const CluPlanSwitch *above,
+                       const char *id)
+{
+    CluPlanInside *inside = g_new0(CluPlanInside, 1);
+
+    inside->name = path;
+    inside->index = plan->insides->len;
+    inside->host = host;
+    inside->id = g_strdup(id);
+    inside->lower = name;
+    inside->upper = above ? above->topo->name : host->host->name;
+    g_ptr_array_add(plan->insides, inside);
+}
+
+void clu_plan_add_insides(CluPlan *plan, const CluPlanHost *host)
+{
+    for (unsigned i = 0; i < host->switches->len; i++) {
+        const CluPlanSwitch *sw = host->switches->pdata[i];
+        g_autofree char *id =
+            sw->above ? clu_plan_port_id(sw->above, sw->topo->at.port)
+                      : g_strdup(sw->id);
+
+        add_inside(plan, host, sw->topo->path, sw->topo->name, sw->above, id);
+    }
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        const CluPlanDevice *device = host->devices->pdata[i];
+        const TopoDevice *topo = device->device;
+
+        if (device->above && device->function == 0) {
+            g_autofree char *id =
+                clu_plan_port_id(device->above, topo->at.port);
+
+            add_inside(plan, host, topo->path, topo->name, device->above, id);
+        }
+    }
+}
+
+const CluPlanInside *clu_plan_find_inside(const CluPlan *plan, const char *name)
+{
+    for (unsigned i = 0; i < plan->insides->len; i++) {
+        const CluPlanInside *inside = plan->insides->pdata[i];
+
+        if (strcmp(inside->name, name) == 0) {
+            return inside;
+        }
+    }
+    return NULL;
 }

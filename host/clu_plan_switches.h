@@ -18,6 +18,13 @@ void clu_plan_add_switches(CluPlanHost *host, TopoErrors *errors);
  * order of slots, depth first. */
 void clu_plan_number_buses(CluPlanHost *host);
 
+/* Adds the links inside @host to @plan. */
+void clu_plan_add_insides(CluPlan *plan, const CluPlanHost *host);
+
+/* Returns the link inside a host that @name names, or NULL. */
+const CluPlanInside *clu_plan_find_inside(const CluPlan *plan,
+                                          const char *name);
+
 /* The address of the Upstream Port of @sw, such as "0000:01:00.0"; to be freed.
  */
 char *clu_plan_switch_address(const CluPlanSwitch *sw);

@@ -96,6 +96,17 @@ struct CluPlanLink {
     CluPlanDevice *device[2]; /* device at each end; borrowed */
 };
 
+/* A link inside a host, between a port of a switch and what is below it, or
+ * between a switch and its root port. Its name is that of what is below it. */
+typedef struct CluPlanInside {
+    const char *name; /* such as "lender.gpu0"; borrowed */
+    unsigned index;   /* index into CluPlan.insides */
+    const CluPlanHost *host;
+    char *id;          /* ID of the QEMU device that records it */
+    const char *lower; /* name of what is below it; borrowed */
+    const char *upper; /* that of the switch, or of the host, above it */
+} CluPlanInside;
+
 /* Memory that ivshmem devices share. */
 typedef struct CluPlanRegion {
     const char *name; /* borrowed */
@@ -109,6 +120,7 @@ struct CluPlan {
     const TopoDescription *description;
     GPtrArray *hosts;    /* of CluPlanHost */
     GPtrArray *links;    /* of CluPlanLink */
+    GPtrArray *insides;  /* of CluPlanInside */
     GPtrArray *networks; /* of const char *: names of networks */
     GPtrArray *regions;  /* of CluPlanRegion */
     GPtrArray *absent;   /* of const char *: devices that are not emulated */

@@ -9,6 +9,7 @@
 #include "farside_config.h"
 #include "farside_origin.h"
 #include "farside_qemu.h"
+#include "farside_switch_tap.h"
 #include "farside_windows.h"
 
 #define TYPE_FARSIDE_ORIGIN "farside-origin"
@@ -191,6 +192,7 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         MemoryRegion *root = entry.target_as->root;
 
         found = memory_region_find(root, entry.translated_addr, 1);
+        farside_switch_tap_pass(&found);
         inner = found.mr ? memory_region_get_iommu(found.mr) : NULL;
         is_window = found.mr && farside_windows_own(found.mr);
         if (!inner || is_window) {
