@@ -193,13 +193,14 @@ static void end_loan(struct borrower_loan *loan)
 	unlist(loan);
 }
 
-/* Ends a loan that is dead or revoked. It may wait for the PCI core's locks. */
+/* Ends a loan that is dead, revoked, or closed. It may wait for the PCI core's locks. */
 static void reap_work(struct work_struct *work)
 {
 	struct borrower_loan *loan = container_of(work, struct borrower_loan, reap);
 
 	mutex_lock(&loan->mutex);
-	if (!loan->ended && (READ_ONCE(loan->revoked) || READ_ONCE(loan->dead)))
+	if (!loan->ended && (READ_ONCE(loan->revoked) || READ_ONCE(loan->dead) ||
+			     READ_ONCE(loan->left)))
 		end_loan(loan);
 	mutex_unlock(&loan->mutex);
 	borrower_loan_put(loan);
@@ -213,6 +214,18 @@ static void reap(struct borrower_loan *loan)
 	if (!queue_work(borrower_wq, &loan->reap))
 		borrower_loan_put(loan);
 }
+
+void dlend_guest_closed(struct pci_dev *pdev)
+{
+	struct borrower_loan *loan = borrower_loan_of(&pdev->dev);
+
+	if (loan && loan->once) {
+		WRITE_ONCE(loan->left, true);
+		reap(loan);
+	}
+	borrower_loan_put(loan);
+}
+EXPORT_SYMBOL_GPL(dlend_guest_closed);
 
 static int attach(struct borrower_loan *loan, u64 window, struct dlend_why *why)
 {
@@ -328,6 +341,7 @@ static int borrow(struct dlend_peer *peer, u32 fdid, u64 window, unsigned int fl
 		return dlend_why_set(why, -ENOMEM, "no memory");
 	loan->guest = flags & DLEND_BORROW_GUEST;
 	loan->forwards = flags & DLEND_BORROW_FORWARD;
+	loan->once = flags & DLEND_BORROW_ONCE;
 	mutex_lock(&loan->mutex);
 	err = enter(loan, why);
 	if (!err)
