@@ -56,7 +56,7 @@ bool lender_iommu_bounds(struct dlend_peer *peer, struct dlend_why *why)
 /*
  * Returns a port of a switch that lets requests of @pdev pass to its other ports, so that
  * no IOMMU sees them: ACS P2P Request Redirect is off there (PCIe 5.0 s6.12.1). NULL: there
- * is none. The groups of Linux before 6.18 do not tell.
+ * is none. The groups of Linux 6.1 do not tell: they do not join ports of one switch.
  */
 static struct pci_dev *port_without_redirect(struct pci_dev *pdev)
 {
