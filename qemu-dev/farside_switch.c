@@ -16,9 +16,10 @@
 #define TYPE_FARSIDE_SWITCH_ENTRY "farside-switch-entry"
 
 /*
- * Addresses that a trace sees: more than any IOMMU has. QEMU takes the size of
- * a section with all addresses for more than 64 bits.
+ * A tap hides all addresses: QEMU's intel-iommu ends if only those are left that
+ * it does not have. A half has a size that fits into 64 bits.
  */
+#define TAP_HALVES 2
 #define TAP_SIZE ((uint64_t)1 << 63)
 
 /* The most switches below each other that a trace knows */
@@ -82,6 +83,11 @@ struct Function {
  */
 OBJECT_DECLARE_SIMPLE_TYPE(Entry, FARSIDE_SWITCH_ENTRY)
 
+typedef struct {
+    Entry *entry;
+    MemoryRegion region;
+} EntryTap;
+
 struct Entry {
     Object parent_obj;
     Downstream *port;
@@ -90,7 +96,7 @@ struct Entry {
     AddressSpace *next;
     MemoryRegion root;
     MemoryRegion through; /* to `next` */
-    MemoryRegion tap;     /* the same, recorded */
+    EntryTap taps[TAP_HALVES]; /* the same, recorded */
     AddressSpace as;
     QLIST_ENTRY(Entry) link;
 };
@@ -308,24 +314,27 @@ static MemTxResult entry_access(Entry *e, hwaddr address, uint8_t *bytes,
     return result;
 }
 
-static MemTxResult entry_read(void *opaque, hwaddr address, uint64_t *value,
+static MemTxResult entry_read(void *opaque, hwaddr offset, uint64_t *value,
                               unsigned size, MemTxAttrs attrs)
 {
+    EntryTap *tap = opaque;
     uint8_t bytes[8] = {0};
-    MemTxResult result =
-        entry_access(opaque, address, bytes, size, false, attrs);
+    MemTxResult result = entry_access(tap->entry, tap->region.addr + offset,
+                                      bytes, size, false, attrs);
 
     *value = ldn_le_p(bytes, size);
     return result;
 }
 
-static MemTxResult entry_write(void *opaque, hwaddr address, uint64_t value,
+static MemTxResult entry_write(void *opaque, hwaddr offset, uint64_t value,
                                unsigned size, MemTxAttrs attrs)
 {
+    EntryTap *tap = opaque;
     uint8_t bytes[8];
 
     stn_le_p(bytes, size, value);
-    return entry_access(opaque, address, bytes, size, true, attrs);
+    return entry_access(tap->entry, tap->region.addr + offset, bytes, size,
+                        true, attrs);
 }
 
 static const MemoryRegionOps entry_ops = {
@@ -354,11 +363,24 @@ static bool is_traced(Downstream *port)
     return top && top->link && farside_switch_link_is_on(top->link);
 }
 
+static void entry_update(Entry *e)
+{
+    bool traced = is_traced(e->port);
+    unsigned i;
+
+    memory_region_transaction_begin();
+    for (i = 0; i < TAP_HALVES; i++) {
+        memory_region_set_enabled(&e->taps[i].region, traced);
+    }
+    memory_region_transaction_commit();
+}
+
 /* Returns the address space of a function whose DMA goes on to @next. */
 static AddressSpace *get_entry(Downstream *port, PCIBus *bus, int devfn,
                                AddressSpace *next)
 {
     g_autofree char *name = NULL;
+    unsigned i;
     Entry *e;
 
     QLIST_FOREACH(e, &entries, link) {
@@ -393,9 +415,14 @@ static AddressSpace *get_entry(Downstream *port, PCIBus *bus, int devfn,
     memory_region_init_alias(&e->through, OBJECT(e), "through", next->root, 0,
                              memory_region_size(next->root));
     memory_region_add_subregion_overlap(&e->root, 0, &e->through, 0);
-    memory_region_init_io(&e->tap, OBJECT(e), &entry_ops, e, "tap", TAP_SIZE);
-    memory_region_set_enabled(&e->tap, is_traced(port));
-    memory_region_add_subregion_overlap(&e->root, 0, &e->tap, 1);
+    for (i = 0; i < TAP_HALVES; i++) {
+        e->taps[i].entry = e;
+        memory_region_init_io(&e->taps[i].region, OBJECT(e), &entry_ops,
+                              &e->taps[i], "tap", TAP_SIZE);
+        memory_region_add_subregion_overlap(&e->root, i * TAP_SIZE,
+                                            &e->taps[i].region, 1);
+    }
+    entry_update(e);
     address_space_init(&e->as, &e->root, name);
     QLIST_INSERT_HEAD(&entries, e, link);
     return &e->as;
@@ -480,9 +507,11 @@ static void trace_set(Object *obj, FarsideSwitchLink *link,
             return;
         }
         farside_switch_tap_update(tap);
+        memory_region_transaction_begin();
         QLIST_FOREACH(e, &entries, link) {
-            memory_region_set_enabled(&e->tap, is_traced(e->port));
+            entry_update(e);
         }
+        memory_region_transaction_commit();
     }
     g_free(*trace);
     *trace = g_strdup(value);

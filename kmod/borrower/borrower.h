@@ -187,6 +187,9 @@ struct borrower_bus {
 /* borrower_window.c */
 
 /* For works that wait for lenders or for the PCI core. */
+/* Ends a loan that is dead, revoked or left, soon. Any context; has a reference. */
+void borrower_reap(struct borrower_loan *loan);
+
 extern struct workqueue_struct *borrower_wq;
 extern struct srcu_struct borrower_srcu;
 

@@ -206,26 +206,13 @@ static void reap_work(struct work_struct *work)
 	borrower_loan_put(loan);
 }
 
-/* Any context. */
-static void reap(struct borrower_loan *loan)
+void borrower_reap(struct borrower_loan *loan)
 {
 	borrower_loan_get(loan);
-	/* The caller found it in the list, so this is not the last reference. */
+	/* The caller has a reference, or found it in the list: this is not the last one. */
 	if (!queue_work(borrower_wq, &loan->reap))
 		borrower_loan_put(loan);
 }
-
-void dlend_guest_closed(struct pci_dev *pdev)
-{
-	struct borrower_loan *loan = borrower_loan_of(&pdev->dev);
-
-	if (loan && loan->once) {
-		WRITE_ONCE(loan->left, true);
-		reap(loan);
-	}
-	borrower_loan_put(loan);
-}
-EXPORT_SYMBOL_GPL(dlend_guest_closed);
 
 static int attach(struct borrower_loan *loan, u64 window, struct dlend_why *why)
 {
@@ -549,7 +536,7 @@ static int op_revoke(struct dlend_peer *peer, const void *data, size_t len,
 			gone = borrower_loan_get(loan);
 		}
 		WRITE_ONCE(loan->revoked, true);
-		reap(loan);
+		borrower_reap(loan);
 		err = 0;
 	}
 	spin_unlock_irq(&borrower_lock);
@@ -637,7 +624,7 @@ static void borrower_peer_down(struct dlend_peer *peer)
 	spin_lock_irq(&borrower_lock);
 	list_for_each_entry(loan, &loans, node)
 		if (loan->peer == peer)
-			reap(loan);
+			borrower_reap(loan);
 	spin_unlock_irq(&borrower_lock);
 }
 
@@ -685,7 +672,7 @@ static int borrower_notify(struct notifier_block *nb, unsigned long event,
 			continue;
 		WRITE_ONCE(loan->removed, true);
 		WRITE_ONCE(loan->revoked, true);
-		reap(loan);
+		borrower_reap(loan);
 	}
 	spin_unlock_irq(&borrower_lock);
 	return NOTIFY_DONE;
@@ -726,7 +713,7 @@ static void return_all(void)
 	spin_lock_irq(&borrower_lock);
 	list_for_each_entry(loan, &loans, node) {
 		WRITE_ONCE(loan->revoked, true);
-		reap(loan);
+		borrower_reap(loan);
 	}
 	spin_unlock_irq(&borrower_lock);
 	flush_workqueue(borrower_wq);
