@@ -116,26 +116,6 @@ static bool redirects(const Downstream *port)
  * A request that would leave through the port by which it came in is an
  * Unsupported Request (PCIe 5.0 s2.3.1).
  */
-static MemTxResult own_read(void *opaque, hwaddr offset, uint64_t *value,
-                            unsigned size, MemTxAttrs attrs)
-{
-    *value = UINT64_MAX;
-    return MEMTX_DECODE_ERROR;
-}
-
-static MemTxResult own_write(void *opaque, hwaddr offset, uint64_t value,
-                             unsigned size, MemTxAttrs attrs)
-{
-    return MEMTX_DECODE_ERROR;
-}
-
-static const MemoryRegionOps own_ops = {
-    .read_with_attrs = own_read,
-    .write_with_attrs = own_write,
-    .endianness = DEVICE_LITTLE_ENDIAN,
-    .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
-};
-
 static void function_update(Function *f)
 {
     bool is_direct = !redirects(f->port);
@@ -146,11 +126,7 @@ static void function_update(Function *f)
     memory_region_set_enabled(&f->ports, is_direct);
     for (i = 0; i < FARSIDE_SWITCH_RANGES; i++) {
         size = farside_switch_tap_range(PCI_DEVICE(f->port), i, &base);
-        memory_region_set_enabled(&f->own[i], is_direct && size);
-        if (is_direct && size) {
-            memory_region_set_size(&f->own[i], size);
-            memory_region_set_address(&f->own[i], base);
-        }
+        farside_switch_tap_place(&f->own[i], is_direct, base, size);
     }
     memory_region_transaction_commit();
 }
@@ -198,7 +174,8 @@ static AddressSpace *get_function(Downstream *port, PCIBus *bus, int devfn,
                              memory_region_size(ports));
     memory_region_add_subregion_overlap(&f->root, 0, &f->ports, 1);
     for (i = 0; i < FARSIDE_SWITCH_RANGES; i++) {
-        memory_region_init_io(&f->own[i], OBJECT(f), &own_ops, f, "own", 1);
+        memory_region_init_io(&f->own[i], OBJECT(f),
+                              &farside_switch_refused_ops, f, "own", 1);
         memory_region_add_subregion_overlap(&f->root, 0, &f->own[i], 2);
     }
     function_update(f);

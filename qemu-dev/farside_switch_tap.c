@@ -5,8 +5,9 @@
 #include "hw/pci/pci_bridge.h"
 #include "farside_switch_tap.h"
 
-/* Above QEMU's own region of a range, whose priority is 1 */
-#define PRIORITY 2
+/* QEMU's own region of a range has the priority 1. */
+#define PRIORITY_TAP 2
+#define PRIORITY_BLANK 0
 
 /* Kinds of the ranges */
 static const uint8_t kinds[FARSIDE_SWITCH_RANGES] = {
@@ -24,6 +25,7 @@ struct FarsideSwitchTap {
     PCIDevice *bridge;
     FarsideSwitchLink *link;
     TapRange ranges[FARSIDE_SWITCH_RANGES];
+    MemoryRegion blanks[FARSIDE_SWITCH_RANGES];
     AddressSpace below;
 };
 
@@ -92,6 +94,31 @@ static const MemoryRegionOps range_ops = {
     .impl = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
 };
 
+/*
+ * What nothing behind the bridge answers. A port takes all of its range, so
+ * such a request does not go up; and an IOMMU sees no hole that is smaller than
+ * a page, which QEMU's intel-iommu does not survive.
+ */
+static MemTxResult refused_read(void *opaque, hwaddr offset, uint64_t *value,
+                                unsigned size, MemTxAttrs attrs)
+{
+    *value = UINT64_MAX;
+    return MEMTX_DECODE_ERROR;
+}
+
+static MemTxResult refused_write(void *opaque, hwaddr offset, uint64_t value,
+                                 unsigned size, MemTxAttrs attrs)
+{
+    return MEMTX_DECODE_ERROR;
+}
+
+const MemoryRegionOps farside_switch_refused_ops = {
+    .read_with_attrs = refused_read,
+    .write_with_attrs = refused_write,
+    .endianness = DEVICE_LITTLE_ENDIAN,
+    .valid = {.min_access_size = 1, .max_access_size = 8, .unaligned = true},
+};
+
 void farside_switch_tap_pass(MemoryRegionSection *found)
 {
     while (found->mr && found->mr->ops == &range_ops) {
@@ -132,6 +159,16 @@ bool farside_switch_tap_claims(const PCIDevice *bridge, uint64_t address)
     return false;
 }
 
+void farside_switch_tap_place(MemoryRegion *region, bool is_on, uint64_t base,
+                              uint64_t size)
+{
+    memory_region_set_enabled(region, is_on && size);
+    if (is_on && size) {
+        memory_region_set_size(region, size);
+        memory_region_set_address(region, base);
+    }
+}
+
 void farside_switch_tap_update(FarsideSwitchTap *s)
 {
     bool is_on = farside_switch_link_is_on(s->link);
@@ -143,11 +180,8 @@ void farside_switch_tap_update(FarsideSwitchTap *s)
         MemoryRegion *region = &s->ranges[i].region;
 
         size = farside_switch_tap_range(s->bridge, i, &base);
-        memory_region_set_enabled(region, is_on && size);
-        if (is_on && size) {
-            memory_region_set_size(region, size);
-            memory_region_set_address(region, base);
-        }
+        farside_switch_tap_place(region, is_on, base, size);
+        farside_switch_tap_place(&s->blanks[i], true, base, size);
     }
     memory_region_transaction_commit();
 }
@@ -171,7 +205,13 @@ FarsideSwitchTap *farside_switch_tap_new(PCIDevice *bridge,
                               &s->ranges[i], "farside-switch-tap", 1);
         memory_region_set_enabled(&s->ranges[i].region, false);
         memory_region_add_subregion_overlap(parent, 0, &s->ranges[i].region,
-                                            PRIORITY);
+                                            PRIORITY_TAP);
+        memory_region_init_io(&s->blanks[i], OBJECT(bridge),
+                              &farside_switch_refused_ops, s,
+                              "farside-switch-blank", 1);
+        memory_region_set_enabled(&s->blanks[i], false);
+        memory_region_add_subregion_overlap(parent, 0, &s->blanks[i],
+                                            PRIORITY_BLANK);
     }
     return s;
 }
@@ -188,6 +228,8 @@ void farside_switch_tap_free(FarsideSwitchTap *s)
     for (i = 0; i < FARSIDE_SWITCH_RANGES; i++) {
         memory_region_del_subregion(parent, &s->ranges[i].region);
         object_unparent(OBJECT(&s->ranges[i].region));
+        memory_region_del_subregion(parent, &s->blanks[i]);
+        object_unparent(OBJECT(&s->blanks[i]));
     }
     address_space_destroy(&s->below);
     /* QEMU may still read the address space, until an RCU grace period ends. */

@@ -32,6 +32,13 @@ void farside_switch_tap_update(FarsideSwitchTap *s);
 uint64_t farside_switch_tap_range(const PCIDevice *bridge, unsigned range,
                                   uint64_t *ret_base);
 
+/* A region of these refuses each access: Unsupported Request. */
+extern const MemoryRegionOps farside_switch_refused_ops;
+
+/* Puts @region, of a range, there if @is_on and @size is not 0; or nowhere. */
+void farside_switch_tap_place(MemoryRegion *region, bool is_on, uint64_t base,
+                              uint64_t size);
+
 /* True if the memory ranges of @bridge have @address. */
 bool farside_switch_tap_claims(const PCIDevice *bridge, uint64_t address);
 
