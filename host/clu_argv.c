@@ -6,6 +6,7 @@
 #include "clu_dir.h"
 #include "clu_image.h"
 #include "clu_plan_links.h"
+#include "clu_plan_switches.h"
 #include "clu_property.h"
 #include "clu_share.h"
 
@@ -172,20 +173,40 @@ static char *inner_words(const TopoVm *vm)
     return g_string_free(words, FALSE);
 }
 
+/* The word that keeps the kernel from ACS redirect at ports of switches with
+ * `acs: off`, which an IOMMU makes it enable; to be freed. */
+static char *acs_words(const CluPlanHost *host)
+{
+    g_autoptr(GString) ports = g_string_new(NULL);
+
+    for (unsigned i = 0; i < host->switches->len; i++) {
+        const CluPlanSwitch *sw = host->switches->pdata[i];
+
+        if (sw->topo->acs == TOPO_ACS_OFF &&
+            topo_part_bool(sw->topo->part, "acs")) {
+            clu_plan_append_ports(ports, host, sw);
+        }
+    }
+    return ports->len && host->host->iommu
+               ? g_strconcat(" pci=disable_acs_redir=", ports->str, NULL)
+               : g_strdup("");
+}
+
 static void add_kernel(GPtrArray *argv, const CluPlanHost *host, bool is_kvm,
                        const CluPaths *paths, const CluPaceMachine *machine)
 {
     const TopoVm *vm = host->host->vm;
     g_autofree char *inner = inner_words(vm);
+    g_autofree char *acs = acs_words(host);
 
     add(argv, "-kernel", "%s", paths->kernel);
     add(argv, "-initrd", "%s", paths->initrd);
     add(argv, "-append",
-        KERNEL_ARGUMENTS "%s%s%s%s farside.host=%s farside.client=%s%s%s%s",
+        KERNEL_ARGUMENTS "%s%s%s%s%s farside.host=%s farside.client=%s%s%s%s",
         !is_kvm && vm->cpus == 1 ? TCG_ARGUMENTS : "", machine->kernel,
         host->host->iommu && vm->iommu == TOPO_VM_IOMMU_INTEL ? IOMMU_ARGUMENTS
                                                               : "",
-        vm->share ? SHARE_ARGUMENTS : "", host->host->name, vm->client,
+        acs, vm->share ? SHARE_ARGUMENTS : "", host->host->name, vm->client,
         vm->append ? " " : "", vm->append ? vm->append : "", inner);
 }
 
@@ -322,21 +343,124 @@ static char *add_backend(GPtrArray *argv, const CluPlan *plan,
     return g_strdup("");
 }
 
-/* Adds the root port of @device, if it has one. Returns the device properties
- * for its place; to be freed. */
-static char *add_place(GPtrArray *argv, const CluPlanDevice *device)
+/* The command line gets the ports of a host. */
+typedef struct Ports {
+    GPtrArray *argv;
+    const CluPlan *plan;
+    const CluPlanHost *host;
+    char *const *traces;
+} Ports;
+
+/* The property of the port @id that records its link, if that is traced; to be
+ * freed. */
+static char *port_trace(const CluPlan *plan, const CluPlanHost *host,
+                        const char *id, char *const *traces)
 {
+    for (unsigned i = 0; i < plan->insides->len; i++) {
+        const CluPlanInside *inside = plan->insides->pdata[i];
+        const char *path = traces[plan->links->len + i];
+
+        if (inside->host == host && strcmp(inside->id, id) == 0 && path &&
+            *path) {
+            g_autoptr(GString) property = g_string_new(NULL);
+
+            clu_property_append(property, "trace", path);
+            return g_string_free(g_steal_pointer(&property), FALSE);
+        }
+    }
+    return g_strdup("");
+}
+
+/* Adds the Downstream Port @port of @sw. It is a slot that things can be
+ * unplugged from if @hotplug. The chassis is that of the root port. */
+static void add_port(Ports *ports, const CluPlanSwitch *sw, unsigned port,
+                     unsigned bus, bool hotplug)
+{
+    g_autofree char *id = clu_plan_port_id(sw, port);
+    g_autofree char *trace =
+        port_trace(ports->plan, ports->host, id, ports->traces);
+    const CluPlanSwitch *top = sw;
+
+    while (top->above) {
+        top = top->above;
+    }
+    add(ports->argv, "-device",
+        CLU_PLAN_DOWNSTREAM_TYPE
+        ",id=%s,bus=%s,addr=%x,port=%u,chassis=%u,slot=%u,hotplug=%s,acs=%s,"
+        "redirect=%s%s",
+        id, sw->id, port, port, top->slot, CLU_PLAN_SLOT_MAX + bus,
+        hotplug ? "on" : "off",
+        topo_part_bool(sw->topo->part, "acs") ? "on" : "off",
+        sw->topo->acs == TOPO_ACS_ON ? "on" : "off", trace);
+}
+
+/* Adds the switch @sw, and the port above it. */
+static void add_switch(Ports *ports, const CluPlanSwitch *sw)
+{
+    g_autofree char *root = g_strdup_printf("%s.root", sw->id);
+    g_autofree char *above =
+        sw->above ? clu_plan_port_id(sw->above, sw->topo->at.port) : NULL;
+    g_autofree char *trace = NULL;
+
+    if (sw->above) {
+        add_port(ports, sw->above, sw->topo->at.port, sw->bus, false);
+    } else {
+        add(ports->argv, "-device",
+            "pcie-root-port,id=%s,addr=%x,chassis=%u,slot=%u,hotplug=off", root,
+            sw->slot, sw->slot, sw->slot);
+    }
+    /* The port above has the trace, if that is one of a switch. */
+    trace = sw->above
+                ? g_strdup("")
+                : port_trace(ports->plan, ports->host, sw->id, ports->traces);
+    add(ports->argv, "-device", CLU_PLAN_UPSTREAM_TYPE ",id=%s,bus=%s,addr=0%s",
+        sw->id, above ? above : root, trace);
+}
+
+/* Adds the port of @device, if it has one. Returns the device properties for
+ * its place; to be freed. */
+static char *add_place(Ports *ports, const CluPlanDevice *device)
+{
+    const CluPlanSwitch *sw = device->above;
+    unsigned port = device->device->at.port;
+    g_autofree char *id = NULL;
+
+    if (sw) {
+        id = clu_plan_port_id(sw, port);
+        if (device->function == 0) {
+            add_port(ports, sw, port, device->bus, clu_plan_is_hotplug(device));
+        }
+        return g_strdup_printf("bus=%s,addr=0.%u%s", id, device->function,
+                               clu_plan_has_sibling(ports->host, device)
+                                   ? ",multifunction=on"
+                                   : "");
+    }
     if (!device->bus) {
         return g_strdup_printf("addr=%x", device->slot);
     }
+    add(ports->argv, "-device",
+        "pcie-root-port,id=%s-port,addr=%x,chassis=%u,slot=%u", device->id,
+        device->slot, device->slot, device->slot);
+    return g_strdup_printf("bus=%s-port,addr=0", device->id);
+}
+
+/* Adds the switches, and what all ports share. */
+static void add_ports(Ports *ports)
+{
+    const CluPlanHost *host = ports->host;
+    bool hotplug = false;
+
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        hotplug |= clu_plan_is_hotplug(host->devices->pdata[i]);
+    }
     /* Slots are the kernel's own (pciehp), and not those of the firmware. */
-    if (device->bus == 1) {
-        add(argv, "-global",
+    if (hotplug) {
+        add(ports->argv, "-global",
             "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off");
     }
-    add(argv, "-device", "pcie-root-port,id=%s-port,addr=%x,chassis=%u,slot=%u",
-        device->id, device->slot, device->slot, device->slot);
-    return g_strdup_printf("bus=%s-port,addr=0", device->id);
+    for (unsigned i = 0; i < host->switches->len; i++) {
+        add_switch(ports, host->switches->pdata[i]);
+    }
 }
 
 char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
@@ -344,6 +468,7 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
                     char *const *traces, const CluPace *pace)
 {
     GPtrArray *argv = g_ptr_array_new();
+    Ports ports = {argv, plan, host, traces};
     const CluPaceMachine *machine = pace->ops->machine;
     g_autofree char *plugin = clu_property_escape(paths->plugin);
     g_autofree char *time = pace->ops->plugin(pace, host);
@@ -361,6 +486,7 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
     add_kernel(argv, host, is_kvm, paths, machine);
     add_share(argv, host->host->vm);
     add_inner(argv, host->host->vm, paths);
+    add_ports(&ports);
     for (i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];
         g_autofree char *backend =
@@ -373,7 +499,7 @@ char **clu_argv_new(const CluPlan *plan, const CluPlanHost *host,
         if (device->subsys) {
             add(argv, "-device", "nvme-subsys,id=%s-subsystem", device->id);
         }
-        place = add_place(argv, device);
+        place = add_place(&ports, device);
         add(argv, "-device", "%s,id=%s,%s%s%s", type, device->id, place,
             device->subsys ? "" : backend,
             device->properties ? device->properties : "");
@@ -393,6 +519,16 @@ bool clu_argv_blame(const CluPlanHost *host, const char *complaint,
     if (host->host->vm->share && strstr(complaint, ",fsdev=" SHARE_ID ",")) {
         *ret_place = host->host->vm->place;
         return true;
+    }
+    for (i = 0; i < host->switches->len; i++) {
+        const CluPlanSwitch *sw = host->switches->pdata[i];
+        g_autofree char *upstream = g_strdup_printf(",id=%s,", sw->id);
+        g_autofree char *port = g_strdup_printf(",id=%s.", sw->id);
+
+        if (strstr(complaint, upstream) || strstr(complaint, port)) {
+            *ret_place = sw->topo->place;
+            return true;
+        }
     }
     for (i = 0; i < host->devices->len; i++) {
         const CluPlanDevice *device = host->devices->pdata[i];

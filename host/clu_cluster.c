@@ -18,7 +18,8 @@ struct CluCluster {
     CluPaths *paths; /* indexed by host */
     char **regions;  /* memory files, indexed by region */
     bool *enabled;   /* link is plugged in; indexed by link */
-    char **traces;   /* trace files, each nullable; indexed by link */
+    char **traces;   /* trace files, each nullable; indexed by link, then by
+                        link inside a host */
     CluHub **hubs;   /* indexed by network */
     CluBroker *broker;
     GPtrArray *hosts; /* of CluHost */
@@ -150,6 +151,25 @@ void clu_cluster_set_trace(CluCluster *cluster, const CluPlanLink *link,
     cluster->traces[link->index] = g_strdup(path);
 }
 
+static char **inside_trace(const CluCluster *cluster,
+                           const CluPlanInside *inside)
+{
+    return &cluster->traces[cluster->setup->plan->links->len + inside->index];
+}
+
+const char *clu_cluster_inside_trace(const CluCluster *cluster,
+                                     const CluPlanInside *inside)
+{
+    return *inside_trace(cluster, inside);
+}
+
+void clu_cluster_set_inside_trace(CluCluster *cluster,
+                                  const CluPlanInside *inside, const char *path)
+{
+    g_free(*inside_trace(cluster, inside));
+    *inside_trace(cluster, inside) = g_strdup(path);
+}
+
 void clu_cluster_move(CluCluster *cluster, const CluDir *dir, int alive)
 {
     close(cluster->shared.alive);
@@ -225,7 +245,8 @@ static bool add_links(CluCluster *cluster, const char *dir, GError **error)
     unsigned i;
 
     cluster->enabled = g_new0(bool, links->len);
-    cluster->traces = g_new0(char *, links->len);
+    cluster->traces =
+        g_new0(char *, links->len + cluster->setup->plan->insides->len);
     for (i = 0; i < links->len; i++) {
         const CluPlanLink *link = links->pdata[i];
         g_autofree char *path = clu_dir_link_path(dir, link->link->name);

@@ -100,6 +100,13 @@ const char *clu_cluster_link_trace(const CluCluster *cluster,
 void clu_cluster_set_trace(CluCluster *cluster, const CluPlanLink *link,
                            const char *path);
 
+/* The same for a link inside a host. */
+const char *clu_cluster_inside_trace(const CluCluster *cluster,
+                                     const CluPlanInside *inside);
+void clu_cluster_set_inside_trace(CluCluster *cluster,
+                                  const CluPlanInside *inside,
+                                  const char *path);
+
 /* In the process of a branch (CluPaceOps): its directory is @dir, and processes
  * inherit @alive as CLU_FD_ALIVE. */
 void clu_cluster_move(CluCluster *cluster, const CluDir *dir, int alive);

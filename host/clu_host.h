@@ -38,7 +38,8 @@ typedef struct CluHostShared {
     const CluPaths *paths; /* indexed by host */
     const bool *is_kvm;    /* host uses KVM; indexed by host */
     const bool *enabled;   /* link is plugged in; indexed by link */
-    char *const *traces;   /* trace files, each nullable; indexed by link */
+    char *const *traces;   /* trace files, each nullable; indexed by link, then
+                              by link inside a host */
     CluHub *const *hubs;   /* indexed by network */
     CluPace *pace;
     int alive;           /* descriptor to inherit as CLU_FD_ALIVE */

@@ -7,11 +7,10 @@
 #include "clu_plan_chips.h"
 #include "clu_plan_links.h"
 #include "clu_plan_options.h"
+#include "clu_plan_switches.h"
 
-/* Device numbers on PCI bus 0 of q35: 0 is the host bridge, 1 the virtio-serial
- * device of the agent, 2 is left free, and 31 belongs to the chip set. */
-#define SLOT_MIN 3
-#define SLOT_MAX 30
+#define SLOT_MIN CLU_PLAN_SLOT_MIN
+#define SLOT_MAX CLU_PLAN_SLOT_MAX
 
 static void device_free(void *data)
 {
@@ -23,11 +22,28 @@ static void device_free(void *data)
     g_free(device);
 }
 
+static void switch_free(void *data)
+{
+    CluPlanSwitch *sw = data;
+
+    g_free(sw->id);
+    g_free(sw);
+}
+
+static void inside_free(void *data)
+{
+    CluPlanInside *inside = data;
+
+    g_free(inside->id);
+    g_free(inside);
+}
+
 static void host_free(void *data)
 {
     CluPlanHost *host = data;
 
     g_ptr_array_unref(host->devices);
+    g_ptr_array_unref(host->switches);
     g_free(host);
 }
 
@@ -36,6 +52,7 @@ void clu_plan_free(CluPlan *plan)
     if (plan) {
         g_ptr_array_unref(plan->hosts);
         g_ptr_array_unref(plan->links);
+        g_ptr_array_unref(plan->insides);
         g_ptr_array_unref(plan->networks);
         g_ptr_array_unref(plan->regions);
         g_ptr_array_unref(plan->absent);
@@ -45,8 +62,8 @@ void clu_plan_free(CluPlan *plan)
 
 char *clu_plan_address(const CluPlanDevice *device)
 {
-    return g_strdup_printf("0000:%02x:%02x.0", device->bus,
-                           device->bus ? 0 : device->slot);
+    return g_strdup_printf("0000:%02x:%02x.%u", device->bus,
+                           device->bus ? 0 : device->slot, device->function);
 }
 
 /* Addresses */
@@ -86,56 +103,96 @@ static void take_slot(TopoErrors *errors, CluPlanDevice *device, bool *taken)
     }
 }
 
-static void plan_addresses(TopoErrors *errors, CluPlanHost *host)
+/* Takes the lowest slot that is free. There is one: slots_are_enough(). */
+static unsigned next_slot(bool *taken)
 {
-    bool taken[SLOT_MAX + 1] = {false};
-    bool has_inner = host->host->vm->runs_inner;
-    unsigned slots = SLOT_MAX - SLOT_MIN + 1 - (has_inner ? 1 : 0);
     unsigned slot = SLOT_MIN;
-    int fd = CLU_FD_DEVICE;
-    unsigned i;
 
-    if (host->devices->len > slots) {
+    while (taken[slot]) {
+        slot++;
+    }
+    taken[slot] = true;
+    return slot;
+}
+
+/* Returns whether the devices and switches of @host fit onto bus 0, each with a
+ * slot, and @n_fds devices have their descriptors. */
+static bool slots_are_enough(TopoErrors *errors, const CluPlanHost *host,
+                             unsigned n_fds)
+{
+    unsigned slots = SLOT_MAX - SLOT_MIN + 1 - !!host->host->vm->runs_inner;
+    unsigned count = 0;
+
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        const CluPlanDevice *device = host->devices->pdata[i];
+
+        count += !device->above;
+    }
+    for (unsigned i = 0; i < host->switches->len; i++) {
+        const CluPlanSwitch *sw = host->switches->pdata[i];
+
+        count += !sw->above;
+    }
+    if (count > slots) {
         topo_errors_add(errors, host->host->place,
-                        "host '%s' has %u devices and cables; it can have %u "
-                        "at most",
-                        host->host->name, host->devices->len, slots);
-        return;
+                        "host '%s' has %u devices, cables and switches at its "
+                        "root; it can have %u at most",
+                        host->host->name, count, slots);
+    } else if (n_fds > CLU_FD_DEVICES_MAX) {
+        topo_errors_add(errors, host->host->place,
+                        "host '%s' has %u drives with an empty disk and "
+                        "adapters of networks; it can have %d at most",
+                        host->host->name, n_fds, CLU_FD_DEVICES_MAX);
     }
-    taken[CLU_PLAN_INNER_SLOT] = has_inner;
-    for (i = 0; i < host->devices->len; i++) {
-        take_slot(errors, host->devices->pdata[i], taken);
-    }
-    for (i = 0; i < host->devices->len; i++) {
+    return count <= slots && n_fds <= CLU_FD_DEVICES_MAX;
+}
+
+/* Gives numbers to the descriptors that QEMU inherits for devices. Returns the
+ * number of them. */
+static unsigned plan_descriptors(CluPlanHost *host)
+{
+    int fd = CLU_FD_DEVICE;
+
+    for (unsigned i = 0; i < host->devices->len; i++) {
         CluPlanDevice *device = host->devices->pdata[i];
 
-        if (device->slot == 0) {
-            while (slot <= SLOT_MAX && taken[slot]) {
-                slot++;
-            }
-            device->slot = slot++;
-        }
         if (device->backend == CLU_BACKEND_DISK ||
             device->backend == CLU_BACKEND_NETWORK) {
             device->fd = fd++;
         }
     }
+    return (unsigned)(fd - CLU_FD_DEVICE);
 }
 
-/* The firmware numbers the buses behind root ports in the order of slots. */
-static void plan_buses(CluPlanHost *host)
+/* Switches come behind the devices, so that these keep their slots. */
+static void plan_addresses(TopoErrors *errors, CluPlanHost *host)
 {
-    unsigned bus = 1;
-    unsigned slot, i;
+    bool taken[SLOT_MAX + 1] = {false};
+    unsigned i;
 
-    for (slot = SLOT_MIN; slot <= SLOT_MAX; slot++) {
-        for (i = 0; i < host->devices->len; i++) {
-            CluPlanDevice *device = host->devices->pdata[i];
+    if (!slots_are_enough(errors, host, plan_descriptors(host))) {
+        return;
+    }
+    taken[CLU_PLAN_INNER_SLOT] = host->host->vm->runs_inner;
+    for (i = 0; i < host->devices->len; i++) {
+        CluPlanDevice *device = host->devices->pdata[i];
 
-            if (device->slot == slot && device->device->vm &&
-                device->device->vm->hotplug) {
-                device->bus = bus++;
-            }
+        if (!device->above) {
+            take_slot(errors, device, taken);
+        }
+    }
+    for (i = 0; i < host->devices->len; i++) {
+        CluPlanDevice *device = host->devices->pdata[i];
+
+        if (!device->above && device->slot == 0) {
+            device->slot = next_slot(taken);
+        }
+    }
+    for (i = 0; i < host->switches->len; i++) {
+        CluPlanSwitch *sw = host->switches->pdata[i];
+
+        if (!sw->above) {
+            sw->slot = next_slot(taken);
         }
     }
 }
@@ -153,8 +210,10 @@ static void plan_host(CluPlan *plan, CluPlanHost *host, TopoErrors *errors)
             clu_plan_add_endpoint(plan, host, device, errors);
         }
     }
+    clu_plan_add_switches(host, errors);
     plan_addresses(errors, host);
-    plan_buses(host);
+    clu_plan_number_buses(host);
+    clu_plan_add_insides(plan, host);
 }
 
 static void add_link(CluPlan *plan, const TopoLink *topo)
@@ -176,6 +235,7 @@ CluPlan *clu_plan_new(const TopoDescription *description, TopoErrors *errors)
     plan->description = description;
     plan->hosts = g_ptr_array_new_with_free_func(host_free);
     plan->links = g_ptr_array_new_with_free_func(g_free);
+    plan->insides = g_ptr_array_new_with_free_func(inside_free);
     plan->networks = g_ptr_array_new();
     plan->regions = g_ptr_array_new_with_free_func(g_free);
     plan->absent = g_ptr_array_new();
@@ -189,6 +249,7 @@ CluPlan *clu_plan_new(const TopoDescription *description, TopoErrors *errors)
         host->host = description->hosts->pdata[i];
         host->index = i;
         host->devices = g_ptr_array_new_with_free_func(device_free);
+        host->switches = g_ptr_array_new_with_free_func(switch_free);
         g_ptr_array_add(plan->hosts, host);
         plan_host(plan, host, errors);
     }

@@ -22,9 +22,18 @@ typedef struct CluPlanLink CluPlanLink;
 /* The type of QEMU device that emulates an accelerator. */
 #define CLU_PLAN_GPU_TYPE "farside-gpu"
 
+/* Device numbers on PCI bus 0 of q35: 0 is the host bridge, 1 the virtio-serial
+ * device of the agent, 2 is left free, and 31 belongs to the chip set. */
+#define CLU_PLAN_SLOT_MIN 3
+#define CLU_PLAN_SLOT_MAX 30
+
 /* The PCI device number of the files for the machines inside a host, if it has
  * any. */
 #define CLU_PLAN_INNER_SLOT 30
+
+/* The types of QEMU devices that are the ports of a switch. */
+#define CLU_PLAN_UPSTREAM_TYPE   "farside-switch-upstream"
+#define CLU_PLAN_DOWNSTREAM_TYPE "farside-switch-downstream"
 
 /* The backend of an emulated device. */
 typedef enum CluBackend {
@@ -38,15 +47,30 @@ typedef enum CluBackend {
     CLU_BACKEND_DOORBELL, /* shared memory, and interrupts between its users */
 } CluBackend;
 
+/* A switch below which an emulated device is. */
+typedef struct CluPlanSwitch {
+    const TopoSwitch *topo;
+    struct CluPlanSwitch *above; /* the switch that it is plugged into; NULL: a
+                                    root port; borrowed */
+    char *id;        /* ID of the Upstream Port, unique in the host */
+    unsigned slot;   /* device number of its root port on PCI bus 0, if it has
+                        one */
+    unsigned bus;    /* number of the bus of its Upstream Port */
+    unsigned inside; /* that of the bus of its Downstream Ports */
+} CluPlanSwitch;
+
 typedef struct CluPlanDevice {
     const TopoDevice *device;
     CluBackend backend;
-    char *id;          /* ID of the QEMU device, unique in the host */
-    char *type;        /* type of the QEMU device */
-    char *properties;  /* ",a=b,c=d": properties known before the start */
-    unsigned slot;     /* device number on PCI bus 0: its own or its port's */
-    unsigned bus;      /* number of the bus behind its root port; 0: no port */
-    int fd;            /* QEMU's descriptor of the backend; -1: none */
+    char *id;         /* ID of the QEMU device, unique in the host */
+    char *type;       /* type of the QEMU device */
+    char *properties; /* ",a=b,c=d": properties known before the start */
+    unsigned slot;    /* device number on PCI bus 0: its own or its port's */
+    unsigned bus;     /* number of the bus behind its port; 0: no port */
+    const CluPlanSwitch *above; /* that it is plugged into; NULL: none.
+                                   Borrowed */
+    unsigned function;          /* its number behind the port of that switch */
+    int fd;                     /* QEMU's descriptor of the backend; -1: none */
     CluPlanLink *link; /* link of a CLU_BACKEND_NTB that has one, else NULL;
                           borrowed */
     const TopoNtbChip *chip; /* of a CLU_BACKEND_NTB with a link to each other
@@ -60,8 +84,9 @@ typedef struct CluPlanDevice {
 
 typedef struct CluPlanHost {
     const TopoHost *host;
-    unsigned index;     /* index into CluPlan.hosts */
-    GPtrArray *devices; /* of CluPlanDevice */
+    unsigned index;      /* index into CluPlan.hosts */
+    GPtrArray *devices;  /* of CluPlanDevice */
+    GPtrArray *switches; /* of CluPlanSwitch, each after the one above it */
 } CluPlanHost;
 
 struct CluPlanLink {
@@ -70,6 +95,17 @@ struct CluPlanLink {
     CluPlanHost *host[2];     /* host at each end; borrowed */
     CluPlanDevice *device[2]; /* device at each end; borrowed */
 };
+
+/* A link inside a host, between a port of a switch and what is below it, or
+ * between a switch and its root port. Its name is that of what is below it. */
+typedef struct CluPlanInside {
+    const char *name; /* such as "lender.gpu0"; borrowed */
+    unsigned index;   /* index into CluPlan.insides */
+    const CluPlanHost *host;
+    char *id;          /* ID of the QEMU device that records it */
+    const char *lower; /* name of what is below it; borrowed */
+    const char *upper; /* that of the switch, or of the host, above it */
+} CluPlanInside;
 
 /* Memory that ivshmem devices share. */
 typedef struct CluPlanRegion {
@@ -84,10 +120,20 @@ struct CluPlan {
     const TopoDescription *description;
     GPtrArray *hosts;    /* of CluPlanHost */
     GPtrArray *links;    /* of CluPlanLink */
+    GPtrArray *insides;  /* of CluPlanInside */
     GPtrArray *networks; /* of const char *: names of networks */
     GPtrArray *regions;  /* of CluPlanRegion */
     GPtrArray *absent;   /* of const char *: devices that are not emulated */
 };
+
+/* Devices of a host that can have a descriptor */
+#define CLU_FD_DEVICES_MAX 64
+
+/* True if the description wants that @device can be unplugged. */
+static inline bool clu_plan_is_hotplug(const CluPlanDevice *device)
+{
+    return device->device->vm && device->device->vm->hotplug;
+}
 
 /* File descriptors that a QEMU process inherits. */
 enum {
@@ -95,9 +141,10 @@ enum {
     CLU_FD_QMP,
     CLU_FD_AGENT,
     CLU_FD_ALIVE, /* tells the keeper of the directory that the process lives */
-    CLU_FD_DEVICE,                     /* the first descriptor for a device */
-    CLU_FD_BOARD = CLU_FD_DEVICE + 64, /* only in a timed cluster */
-    CLU_FD_CONTROL,                    /* the same; timed_control.h */
+    CLU_FD_DEVICE, /* the first descriptor for a device */
+    CLU_FD_BOARD =
+        CLU_FD_DEVICE + CLU_FD_DEVICES_MAX, /* only in a timed cluster */
+    CLU_FD_CONTROL,                         /* the same; timed_control.h */
 };
 
 #endif

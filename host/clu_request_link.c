@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* `link` and `trace`: set a property of the NTB devices at both ends. */
+/* `link` and `trace`: set a property of the NTB devices at both ends. The trace
+ * of a link inside a host is a property of a port of a switch. */
 #include <string.h>
 
 #include <json-glib/json-glib.h>
 
 #include "clu_plan_links.h"
+#include "clu_plan_switches.h"
 #include "clu_ask.h"
 #include "clu_requests.h"
 #include "trc_file.h"
@@ -15,6 +17,7 @@
 /* The state of both requests. */
 typedef struct Change {
     const CluPlanLink *link;
+    const CluPlanInside *inside; /* `trace`: of a link inside a host, or NULL */
     CluAsk *ask;
     bool is_enabled; /* `link`: the new state of the link */
     char *closed;    /* `trace`: the file that is closed; nullable */
@@ -50,27 +53,46 @@ static bool find_link(CluRequest *request, const char *name)
     return true;
 }
 
-/* Tells QEMU to set @property of the devices at both ends to @value, which is
- * JSON. */
+static const char *link_name(const Change *change)
+{
+    return change->inside ? change->inside->name : change->link->link->name;
+}
+
+/* Tells the QEMU of @host to set @property of the device @id to @value, which
+ * is JSON. */
+static void send_property(Change *change, CluHost *host, const char *id,
+                          const char *property, const char *value)
+{
+    g_autofree char *command = g_strdup_printf(
+        "{\"execute\": \"qom-set\", \"arguments\": {\"path\": "
+        "\"/machine/peripheral/%s\", \"property\": \"%s\", \"value\": %s}}",
+        id, property, value);
+
+    clu_ask_send(change->ask, clu_host_qmp(host), command);
+}
+
+/* The same for the devices at both ends of the link, or for the one that
+ * records a link inside a host. */
 static void set_property(CluRequest *request, const char *property,
                          const char *value)
 {
     Change *change = request->state;
+    const CluPlanInside *inside = change->inside;
     unsigned end;
 
     change->ask = clu_ask_new(on_answered, request);
-    for (end = 0; end < 2; end++) {
-        CluHost *host =
-            clu_cluster_link_host(request->cluster, change->link, end);
+    if (inside) {
+        send_property(change,
+                      clu_cluster_host(request->cluster, inside->host->index),
+                      inside->id, property, value);
+    }
+    for (end = 0; !inside && end < 2; end++) {
         g_autofree char *name =
             clu_plan_link_property(change->link, end, property);
-        g_autofree char *command = g_strdup_printf(
-            "{\"execute\": \"qom-set\", \"arguments\": {\"path\": "
-            "\"/machine/peripheral/%s\", \"property\": \"%s\", "
-            "\"value\": %s}}",
-            change->link->device[end]->id, name, value);
 
-        clu_ask_send(change->ask, clu_host_qmp(host), command);
+        send_property(
+            change, clu_cluster_link_host(request->cluster, change->link, end),
+            change->link->device[end]->id, name, value);
     }
     clu_request_set_deadline(request, ANSWER_MS);
 }
@@ -84,10 +106,10 @@ static bool check_answers(CluRequest *request)
 
     if (complaint) {
         clu_request_fail(request, CLU_CONTROL_FAILED, "%s: QEMU: %s",
-                         change->link->link->name, complaint);
+                         link_name(change), complaint);
     } else if (clu_ask_pending(change->ask) > 0 && !request->deadline) {
         clu_request_fail(request, CLU_CONTROL_FAILED,
-                         "%s: QEMU does not answer", change->link->link->name);
+                         "%s: QEMU does not answer", link_name(change));
     } else {
         return clu_ask_pending(change->ask) == 0;
     }
@@ -175,11 +197,14 @@ const CluRequestType clu_request_link_type = {
 static bool make_trace(CluRequest *request, const char *path)
 {
     const Change *change = request->state;
-    const CluPlanLink *link = change->link;
-    g_autofree char *first =
-        g_strdup_printf("%s:%s", link->host[0]->host->name, link->link->name);
+    const CluPlanInside *inside = change->inside;
+    const char *lower =
+        inside ? inside->lower : change->link->host[0]->host->name;
+    const char *upper =
+        inside ? inside->upper : change->link->host[1]->host->name;
+    g_autofree char *first = g_strdup_printf("%s:%s", lower, link_name(change));
     g_autofree char *second =
-        g_strdup_printf("%s:%s", link->host[1]->host->name, link->link->name);
+        g_strdup_printf("%s:%s", upper, link_name(change));
     const char *const names[TRC_ENDS] = {first, second};
     GError *error = NULL;
 
@@ -202,19 +227,40 @@ static void finish_closed(CluRequest *request)
     }
 }
 
+static const char *get_trace(const CluRequest *request)
+{
+    const Change *change = request->state;
+
+    return change->inside
+               ? clu_cluster_inside_trace(request->cluster, change->inside)
+               : clu_cluster_link_trace(request->cluster, change->link);
+}
+
+static void set_trace(CluRequest *request, const char *path)
+{
+    const Change *change = request->state;
+
+    if (change->inside) {
+        clu_cluster_set_inside_trace(request->cluster, change->inside, path);
+    } else {
+        clu_cluster_set_trace(request->cluster, change->link, path);
+    }
+}
+
 static void trace_start(CluRequest *request, const GPtrArray *words)
 {
     Change *change = request->state;
+    const char *name = words->pdata[1];
     const char *path = strcmp(words->pdata[2], "off") ? words->pdata[2] : "";
     g_autoptr(JsonNode) value = json_node_init_string(json_node_alloc(), path);
     g_autofree char *json = json_to_string(value, FALSE);
 
-    if (find_link(request, words->pdata[1]) &&
+    change->inside =
+        clu_plan_find_inside(clu_cluster_plan(request->cluster), name);
+    if ((change->inside || find_link(request, name)) &&
         (*path == '\0' || make_trace(request, path))) {
-        change->closed =
-            g_strdup(clu_cluster_link_trace(request->cluster, change->link));
-        clu_cluster_set_trace(request->cluster, change->link,
-                              *path ? path : NULL);
+        change->closed = g_strdup(get_trace(request));
+        set_trace(request, *path ? path : NULL);
         set_property(request, "trace", json);
     }
 }
@@ -224,7 +270,7 @@ static void trace_check(CluRequest *request)
     const Change *change = request->state;
 
     if (clu_ask_complaint(change->ask)) {
-        clu_cluster_set_trace(request->cluster, change->link, NULL);
+        set_trace(request, NULL);
     }
     if (check_answers(request)) {
         finish_closed(request);

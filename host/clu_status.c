@@ -5,6 +5,8 @@
 
 #include <json-glib/json-glib.h>
 
+#include "clu_plan_switches.h"
+
 static void add_text(JsonBuilder *builder, const char *name, const char *text)
 {
     json_builder_set_member_name(builder, name);
@@ -51,6 +53,25 @@ static void add_devices(JsonBuilder *builder, const CluPlanHost *plan)
     json_builder_end_array(builder);
 }
 
+static void add_switches(JsonBuilder *builder, const CluPlanHost *plan)
+{
+    json_builder_set_member_name(builder, "switches");
+    json_builder_begin_array(builder);
+    for (unsigned i = 0; i < plan->switches->len; i++) {
+        const CluPlanSwitch *sw = plan->switches->pdata[i];
+        g_autofree char *address = clu_plan_switch_address(sw);
+
+        json_builder_begin_object(builder);
+        add_text(builder, "name", sw->topo->name);
+        add_text(builder, "device", CLU_PLAN_UPSTREAM_TYPE);
+        add_text(builder, "id", sw->id);
+        add_text(builder, "address", address);
+        add_text(builder, "link", NULL);
+        json_builder_end_object(builder);
+    }
+    json_builder_end_array(builder);
+}
+
 static void add_host(JsonBuilder *builder, const CluCluster *cluster,
                      unsigned index)
 {
@@ -86,6 +107,7 @@ static void add_host(JsonBuilder *builder, const CluCluster *cluster,
     add_text(builder, "log", log);
     add_text(builder, "qmp", qmp);
     add_text(builder, "gdb", gdb);
+    add_switches(builder, plan);
     add_devices(builder, plan);
     json_builder_end_object(builder);
 }

@@ -29,9 +29,21 @@ static void append_time(GString *text, JsonObject *host)
     }
 }
 
+static void append_devices(GString *text, JsonArray *devices)
+{
+    for (unsigned i = 0; i < json_array_get_length(devices); i++) {
+        JsonObject *device = json_array_get_object_element(devices, i);
+        const char *link = get_text(device, "link");
+
+        g_string_append_printf(
+            text, "    %-12s  %-14s %s%s%s\n", get_text(device, "address"),
+            get_text(device, "name"), get_text(device, "device"),
+            link ? ", link " : "", link ? link : "");
+    }
+}
+
 static void append_host(GString *text, JsonObject *host)
 {
-    JsonArray *devices = json_object_get_array_member(host, "devices");
     const char *cause = get_text(host, "cause");
     const char *qmp = get_text(host, "qmp");
     const char *gdb = get_text(host, "gdb");
@@ -50,15 +62,8 @@ static void append_host(GString *text, JsonObject *host)
         g_string_append_printf(text, "    %s\n", cause);
     }
     append_time(text, host);
-    for (unsigned i = 0; i < json_array_get_length(devices); i++) {
-        JsonObject *device = json_array_get_object_element(devices, i);
-        const char *link = get_text(device, "link");
-
-        g_string_append_printf(
-            text, "    %-12s  %-14s %s%s%s\n", get_text(device, "address"),
-            get_text(device, "name"), get_text(device, "device"),
-            link ? ", link " : "", link ? link : "");
-    }
+    append_devices(text, json_object_get_array_member(host, "switches"));
+    append_devices(text, json_object_get_array_member(host, "devices"));
     if (qmp) {
         g_string_append_printf(text, "    monitor       %s\n", qmp);
     }

@@ -11,6 +11,7 @@
 #include "farside_intel.h"
 #include "farside_idt.h"
 #include "farside_nic.h"
+#include "farside_switch.h"
 #include "farside_switchtec.h"
 
 void farside_devices_register(void)
@@ -23,4 +24,5 @@ void farside_devices_register(void)
     farside_idt_register_types();
     farside_gpu_register_types();
     farside_nic_register_types();
+    farside_switch_register_types();
 }

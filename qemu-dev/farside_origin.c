@@ -9,6 +9,7 @@
 #include "farside_config.h"
 #include "farside_origin.h"
 #include "farside_qemu.h"
+#include "farside_switch_tap.h"
 #include "farside_windows.h"
 
 #define TYPE_FARSIDE_ORIGIN "farside-origin"
@@ -191,6 +192,7 @@ static IOMMUTLBEntry origin_translate(IOMMUMemoryRegion *iommu, hwaddr addr,
         MemoryRegion *root = entry.target_as->root;
 
         found = memory_region_find(root, entry.translated_addr, 1);
+        farside_switch_tap_pass(&found);
         inner = found.mr ? memory_region_get_iommu(found.mr) : NULL;
         is_window = found.mr && farside_windows_own(found.mr);
         if (!inner || is_window) {
@@ -242,10 +244,9 @@ static bool is_ntb(PCIBus *bus, int devfn)
     return false;
 }
 
-static AddressSpace *origin_address_space(PCIBus *bus, void *opaque, int devfn)
+/* The address space of a function whose accesses go on to @below */
+static AddressSpace *function_space(PCIBus *bus, int devfn, AddressSpace *below)
 {
-    Root *root = opaque;
-    AddressSpace *below = farside_qemu_ask_iommu(&root->below, bus, devfn);
     g_autofree char *name = NULL;
     Function *f;
 
@@ -273,6 +274,40 @@ static AddressSpace *origin_address_space(PCIBus *bus, void *opaque, int devfn)
     messages_init(f, name);
     QLIST_INSERT_HEAD(&functions, f, next);
     return &f->as;
+}
+
+static AddressSpace *origin_address_space(PCIBus *bus, void *opaque, int devfn)
+{
+    Root *root = opaque;
+
+    return function_space(bus, devfn,
+                          farside_qemu_ask_iommu(&root->below, bus, devfn));
+}
+
+static Root *find_root(PCIBus *bus)
+{
+    Root *root;
+
+    QLIST_FOREACH(root, &roots, next) {
+        if (root->bus == bus) {
+            return root;
+        }
+    }
+    return NULL;
+}
+
+AddressSpace *farside_origin_above(PCIBus *root_bus, PCIBus *bus, int devfn)
+{
+    Root *root = find_root(root_bus);
+    FarsideIommu iommu = root ? root->below : farside_qemu_get_iommu(root_bus);
+
+    return farside_qemu_ask_iommu(&iommu, bus, devfn);
+}
+
+AddressSpace *farside_origin_before(PCIBus *root_bus, PCIBus *bus, int devfn,
+                                    AddressSpace *below)
+{
+    return find_root(root_bus) ? function_space(bus, devfn, below) : below;
 }
 
 /* A function that lives until the end of an RCU grace period */
@@ -309,12 +344,10 @@ void farside_origin_check_interrupts(void)
 void farside_origin_watch(PCIDevice *pci)
 {
     PCIBus *bus = pci_device_root_bus(pci);
-    Root *root;
+    Root *root = find_root(bus);
 
-    QLIST_FOREACH(root, &roots, next) {
-        if (root->bus == bus) {
-            return;
-        }
+    if (root) {
+        return;
     }
     root = g_new0(Root, 1);
     root->bus = bus;

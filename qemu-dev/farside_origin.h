@@ -34,4 +34,15 @@ void farside_origin_check_interrupts(void);
  */
 void farside_origin_watch(PCIDevice *pci);
 
+/*
+ * A switch routes requests before they come to the root. So its devices have
+ * the address space that farside_origin_before() returns for the switch's own
+ * one, @below. What the switch does not route itself goes on to that of
+ * farside_origin_above(): the IOMMU's, or memory. The bus @bus is below
+ * @root_bus.
+ */
+AddressSpace *farside_origin_above(PCIBus *root_bus, PCIBus *bus, int devfn);
+AddressSpace *farside_origin_before(PCIBus *root_bus, PCIBus *bus, int devfn,
+                                    AddressSpace *below);
+
 #endif /* FARSIDE_ORIGIN_H */

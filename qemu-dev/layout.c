@@ -18,6 +18,7 @@
 #include "hw/i386/intel_iommu.h"
 #include "hw/i386/x86-iommu.h"
 #include "farside_qemu.h"
+#include "hw/pci/pcie_port.h"
 #include "layout.h"
 
 #define TYPE_PROBE "farside-layout-probe"
@@ -37,6 +38,8 @@ static const struct {
     {TYPE_BUS, sizeof(BusState), sizeof(BusClass)},
     {TYPE_PCI_BUS, sizeof(PCIBus), sizeof(PCIBusClass)},
     {TYPE_PCI_DEVICE, sizeof(PCIDevice), sizeof(PCIDeviceClass)},
+    {TYPE_PCIE_PORT, sizeof(PCIEPort), sizeof(PCIDeviceClass)},
+    {TYPE_PCIE_SLOT, sizeof(PCIESlot), sizeof(PCIDeviceClass)},
     {TYPE_CPU, sizeof(CPUState), sizeof(CPUClass)},
     {TYPE_MEMORY_REGION, sizeof(MemoryRegion), sizeof(ObjectClass)},
     {TYPE_IOMMU_MEMORY_REGION, sizeof(IOMMUMemoryRegion),

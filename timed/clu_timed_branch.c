@@ -69,6 +69,34 @@ bool clu_timed_is_quiet(const CluTimed *timed)
     return clu_timed_stands_at(timed, 0);
 }
 
+/* Branches would write to one file. */
+static bool refuse_traces(const CluTimed *timed, GError **error)
+{
+    const char *traced = NULL;
+
+    for (unsigned i = 0; i < timed->plan->links->len; i++) {
+        const CluPlanLink *link = timed->plan->links->pdata[i];
+
+        if (clu_cluster_link_trace(timed->cluster, link)) {
+            traced = link->link->name;
+        }
+    }
+    for (unsigned i = 0; i < timed->plan->insides->len; i++) {
+        const CluPlanInside *inside = timed->plan->insides->pdata[i];
+
+        if (clu_cluster_inside_trace(timed->cluster, inside)) {
+            traced = inside->name;
+        }
+    }
+    if (traced) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "the trace of link '%s' is on, and its branches would "
+                    "write to one file; switch it off",
+                    traced);
+    }
+    return !traced;
+}
+
 bool clu_timed_make_template(CluTimed *timed, GError **error)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
@@ -77,16 +105,8 @@ bool clu_timed_make_template(CluTimed *timed, GError **error)
     if (topo_errors_count(errors) > 0) {
         return clu_error_refuse(error, errors);
     }
-    for (unsigned i = 0; i < timed->plan->links->len; i++) {
-        const CluPlanLink *link = timed->plan->links->pdata[i];
-
-        if (clu_cluster_link_trace(timed->cluster, link)) {
-            g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
-                        "the trace of link '%s' is on, and its branches would "
-                        "write to one file; switch it off",
-                        link->link->name);
-            return false;
-        }
+    if (!refuse_traces(timed, error)) {
+        return false;
     }
     for (unsigned i = 0; i < timed->plan->hosts->len; i++) {
         CluHost *host = clu_cluster_host(timed->cluster, i);

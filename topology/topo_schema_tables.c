@@ -180,8 +180,8 @@ static const TopoKey vm_device_keys[] = {
           "an nvme with an image gets a subsystem, and this many virtual "
           "functions (SR-IOV) that the guest can make"),
     MAY("hotplug", BOOL, "off",
-        "on: the device is behind a root port of its own, from which it can be "
-        "unplugged"),
+        "on: the device is behind a root port of its own, or in a slot of its "
+        "switch, from which it can be unplugged"),
     MAY("options", TREE, NULL, "a map of properties of the device to values"),
 };
 SECTION(vm_device, "device's vm",

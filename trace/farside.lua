@@ -22,7 +22,7 @@ local types = {
 local arrived = {"MWr", "Completion", "Doorbell", "Message"}
 
 local chips = {[0] = "Switchtec", [1] = "AMD", [2] = "Intel",
-    [3] = "endpoint function"}
+    [3] = "endpoint function", [8] = "IDT", [255] = "none"}
 
 local accesses = {"Read", "Write", "Answer"}
 

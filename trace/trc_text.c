@@ -165,6 +165,8 @@ static const char *chip_text(unsigned chip)
         return ", chip epf";
     case FARSIDE_TRACE_CHIP_IDT:
         return ", chip idt";
+    case FARSIDE_TRACE_CHIP_NONE:
+        return ", port of a switch";
     default:
         return ", unknown chip";
     }

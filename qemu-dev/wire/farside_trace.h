@@ -64,6 +64,7 @@ enum {
     FARSIDE_TRACE_CHIP_INTEL = 2,
     FARSIDE_TRACE_CHIP_EPF = 3,
     FARSIDE_TRACE_CHIP_IDT = 8,
+    FARSIDE_TRACE_CHIP_NONE = 255, /* a link inside a host: no NTB */
 };
 
 /*

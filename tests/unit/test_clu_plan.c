@@ -340,6 +340,136 @@ START_TEST(devices_that_can_be_unplugged)
 }
 END_TEST
 
+#define BELOW(NAME, PORT, MORE)                                                \
+    "      - {name: " NAME ", part: generic-device, at: \"" PORT               \
+    "\", vm: {device: edu" MORE "}}\n"
+
+/* A host whose switch s1 is below s0, with two devices below each, and one
+ * beside them; s1 has no ACS, as its part has none. */
+#define TWO_SWITCHES(IOMMU, ACS)                                               \
+    "name: t\n"                                                                \
+    "parts: {plain: {base: generic-switch, acs: off}}\n"                       \
+    "hosts:\n"                                                                 \
+    "  - name: a\n"                                                            \
+    "    cpu: generic-host\n"                                                  \
+    "    iommu: " IOMMU "\n"                                                   \
+    "    switches:\n"                                                          \
+    "      - {name: s1, part: plain, at: \"s0:3\"}\n"                          \
+    "      - {name: s0, part: generic-switch, at: rp0, acs: " ACS "}\n"        \
+    "    devices:\n" BELOW("x", "s1:1", "") BELOW("y", "s0:5", "")             \
+        BELOW("z", "s1:0", ", hotplug: on") BELOW("w", "rp1", "")              \
+            BELOW("v", "s0:0", "")
+
+static void assert_address(const Case *c, unsigned index, const char *address)
+{
+    const CluPlanHost *host = c->plan->hosts->pdata[0];
+    g_autofree char *is = clu_plan_address(host->devices->pdata[index]);
+
+    ck_assert_str_eq(is, address);
+}
+
+/* The firmware numbers buses depth first: s0 is on bus 1, its ports are on bus
+ * 2, v is behind port 0, s1 behind port 3 with its ports on bus 5, y behind
+ * port 5. A device at the root keeps its slot. */
+START_TEST(switches_of_a_host_are_in_its_machine)
+{
+    Case c = load(TWO_SWITCHES("off", "auto"));
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+
+    assert_address(&c, 3, "0000:00:03.0");
+    assert_address(&c, 4, "0000:03:00.0");
+    assert_address(&c, 2, "0000:06:00.0");
+    assert_address(&c, 0, "0000:07:00.0");
+    assert_address(&c, 1, "0000:08:00.0");
+    assert_has(a, "-global\nICH9-LPC.acpi-pci-hotplug-with-bridge-support=off\n"
+                  "-device\npcie-root-port,id=s0.root,addr=4,chassis=4,slot=4,"
+                  "hotplug=off\n"
+                  "-device\nfarside-switch-upstream,id=s0,bus=s0.root,addr=0\n"
+                  "-device\nfarside-switch-downstream,id=s0.port3,bus=s0,"
+                  "addr=3,port=3,chassis=4,slot=34,hotplug=off,acs=on,"
+                  "redirect=off\n"
+                  "-device\nfarside-switch-upstream,id=s1,bus=s0.port3,addr=0\n"
+                  "-device\nfarside-switch-downstream,id=s1.port1,bus=s1,"
+                  "addr=1,port=1,chassis=4,slot=37,hotplug=off,acs=off,"
+                  "redirect=off\n"
+                  "-device\nedu,id=x,bus=s1.port1,addr=0.0");
+    assert_has(a, "-device\nfarside-switch-downstream,id=s1.port0,bus=s1,"
+                  "addr=0,port=0,chassis=4,slot=36,hotplug=on,acs=off,"
+                  "redirect=off\n"
+                  "-device\nedu,id=z,bus=s1.port0,addr=0.0\n"
+                  "-device\nedu,id=w,addr=3");
+    done(&c);
+}
+END_TEST
+
+static const struct {
+    const char *iommu;
+    const char *acs;
+    const char *redirect; /* of the ports of s0 */
+    const char *word;     /* for the kernel */
+} redirects[] = {
+    {"off", "auto", "off", NULL},
+    {"on", "auto", "off", NULL}, /* the kernel itself enables it */
+    {"off", "on", "on", NULL},
+    {"on", "on", "on", NULL},
+    {"off", "off", "off", NULL},
+    {"on", "off", "off",
+     "pci=disable_acs_redir=0000:02:00.0;0000:02:03.0;0000:02:05.0 "},
+};
+
+START_TEST(acs_of_a_switch_is_that_of_its_ports)
+{
+    g_autofree char *text = g_strdup(TWO_SWITCHES("IOMMU", "ACS"));
+    g_auto(GStrv) iommu = g_strsplit(text, "IOMMU", -1);
+    g_autofree char *with = g_strjoinv(redirects[_i].iommu, iommu);
+    g_auto(GStrv) acs = g_strsplit(with, "acs: ACS", -1);
+    g_autofree char *word = g_strconcat("acs: ", redirects[_i].acs, NULL);
+    g_autofree char *whole = g_strjoinv(word, acs);
+    g_autofree char *port = g_strdup_printf(
+        "-device\nfarside-switch-downstream,id=s0.port5,bus=s0,addr=5,port=5,"
+        "chassis=4,slot=38,hotplug=off,acs=on,redirect=%s",
+        redirects[_i].redirect);
+    Case c = load(whole);
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+
+    assert_has(a, port);
+    if (redirects[_i].word) {
+        ck_assert_ptr_nonnull(strstr(a, redirects[_i].word));
+    } else {
+        ck_assert_ptr_null(strstr(a, "disable_acs_redir"));
+    }
+    done(&c);
+}
+END_TEST
+
+/* An adapter with two cables is two functions behind one port. */
+START_TEST(cables_below_a_switch_are_functions)
+{
+    Case c = load("name: t\nhosts:\n"
+                  "  - name: a\n    cpu: generic-host\n"
+                  "    switches: [{name: s0, part: generic-switch, at: rp0}]\n"
+                  "    devices: [{name: ntb0, part: generic-ntb, at: s0}]\n"
+                  "  - {name: b, cpu: generic-host, devices: [" NTB(
+                      "") "]}\n"
+                          "  - {name: c, cpu: generic-host, devices: [" NTB(
+                              "") "]}\n"
+                                  "links:\n"
+                                  "  - {name: x, ends: [a.ntb0, b.ntb0]}\n"
+                                  "  - {name: y, ends: [c.ntb0, a.ntb0]}\n");
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+
+    assert_address(&c, 0, "0000:03:00.0");
+    assert_address(&c, 1, "0000:03:00.1");
+    assert_has(a, "-device\nfarside-switchtec,id=ntb0.0,bus=s0.port0,addr=0.0,"
+                  "multifunction=on,link=/run/x/x.link,partition=0,"
+                  "bar4-size=256M\n"
+                  "-device\nfarside-switchtec,id=ntb0.1,bus=s0.port0,addr=0.1,"
+                  "multifunction=on,link=/run/x/y.link,partition=1,"
+                  "bar4-size=256M");
+    done(&c);
+}
+END_TEST
+
 START_TEST(networks_and_regions)
 {
     Case c = load(
@@ -509,6 +639,21 @@ static const struct {
     const char *text;
     const char *errors;
 } bad[] = {
+    {"name: t\n"
+     "hosts:\n"
+     "  - {name: a, cpu: generic-host, switches: [{name: s, part: "
+     "generic-switch, at: rp0}], devices: [{name: x, part: generic-device, at: "
+     "s, vm: {device: edu, options: {addr: 4}}}]}\n",
+     "t.yaml:3:165: a.x: the port of a.s decides about its address; leave addr "
+     "out\n"},
+    {"name: t\n"
+     "parts: {large: {base: generic-switch, ports: 40}}\n"
+     "hosts:\n"
+     "  - {name: a, cpu: generic-host, switches: [{name: s, part: large, at: "
+     "rp0}], devices: [{name: x, part: generic-device, at: \"s:32\", vm: "
+     "{device: edu}}]}\n",
+     "t.yaml:4:125: port 32 of a.s: an emulated switch has the ports 0 to 31; "
+     "choose one of them\n"},
     {TWO(DEVICE("x", "image: 1GiB"), "", "", ""),
      "t.yaml:5:60: a.x: vm needs the key 'device', the name of a QEMU device; "
      "add it\n"},
@@ -594,21 +739,26 @@ END_TEST
 START_TEST(too_many_devices_are_refused)
 {
     g_autoptr(GString) text = g_string_new(
-        "name: t\nhosts:\n  - name: a\n    cpu: generic-host\n"
-        "    switches: [{name: sw0, part: generic-switch, at: rp0}]\n"
-        "    devices:\n");
+        "name: t\n"
+        "parts: {wide: {base: generic-host, root_ports: [{name: \"rp{i}\", "
+        "speed: 16.0GT/s, width: x16, repeat: 29}]}}\n"
+        "hosts:\n  - name: a\n    cpu: wide\n"
+        "    switches: [{name: sw0, part: generic-switch, at: rp28}]\n"
+        "    devices:\n"
+        "      - {name: below, part: generic-device, at: sw0, vm: {device: "
+        "edu}}\n");
     Case c;
 
-    for (unsigned i = 0; i < 29; i++) {
+    for (unsigned i = 0; i < 28; i++) {
         g_string_append_printf(text,
                                "      - {name: d%u, part: generic-device, at: "
-                               "sw0, vm: {device: edu}}\n",
-                               i);
+                               "rp%u, vm: {device: edu}}\n",
+                               i, i);
     }
     c = load(text->str);
     ck_assert_str_eq(c.errors,
-                     "t.yaml:3:5: host 'a' has 29 devices and cables; it can "
-                     "have 28 at most\n");
+                     "t.yaml:4:5: host 'a' has 29 devices, cables and switches "
+                     "at its root; it can have 28 at most\n");
     done(&c);
 }
 END_TEST
@@ -662,6 +812,10 @@ int main(void)
     tcase_add_test(tcase, drives);
     tcase_add_test(tcase, a_drive_with_virtual_functions);
     tcase_add_test(tcase, devices_that_can_be_unplugged);
+    tcase_add_test(tcase, switches_of_a_host_are_in_its_machine);
+    tcase_add_loop_test(tcase, acs_of_a_switch_is_that_of_its_ports, 0,
+                        G_N_ELEMENTS(redirects));
+    tcase_add_test(tcase, cables_below_a_switch_are_functions);
     tcase_add_test(tcase, networks_and_regions);
     tcase_add_test(tcase, kinds_of_iommus);
     tcase_add_test(tcase, chip_of_a_link_is_that_of_both_devices);

@@ -131,7 +131,7 @@ typedef struct TopoVmDevice {
     TopoPlace region_place;
     unsigned virtual_functions; /* the most that an NVMe drive can have */
     TopoPlace virtual_place;
-    bool hotplug;             /* behind a root port of its own */
+    bool hotplug;             /* in a slot of its own */
     int64_t size_bytes;       /* size of the shared memory; 0: not given */
     GPtrArray *option_names;  /* of char *: names of properties */
     GPtrArray *option_values; /* of char *: their values, in the same order */
