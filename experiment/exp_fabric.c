@@ -252,9 +252,29 @@ static void check_buffers(const ExpFabric *self, const TopoPart *part,
     }
 }
 
+/* An NTB passes payloads on as they come, so its host must not have several. */
+static void check_payloads(const TopoHost *host, TopoErrors *errors)
+{
+    if (strcmp(topo_part_text(host->cpu, "mps_policy"), "perf") != 0) {
+        return;
+    }
+    for (unsigned i = 0; i < host->devices->len; i++) {
+        const TopoDevice *device = host->devices->pdata[i];
+
+        if (is_ntb(device)) {
+            topo_errors_add(errors, device->place,
+                            "%s passes payloads on as they come, and with "
+                            "mps_policy: perf ports of %s have different ones; "
+                            "write safe",
+                            device->path, host->name);
+        }
+    }
+}
+
 static void check_host(const ExpFabric *self, const TopoHost *host,
                        TopoErrors *errors)
 {
+    check_payloads(host, errors);
     for (unsigned i = 0; i < host->switches->len; i++) {
         const TopoSwitch *sw = host->switches->pdata[i];
 

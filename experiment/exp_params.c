@@ -151,6 +151,7 @@ static FabMps mps_of(const char *word)
         [FAB_MPS_JOINED] = "joined",
         [FAB_MPS_SAFE] = "safe",
         [FAB_MPS_PEERS] = "peer2peer",
+        [FAB_MPS_PERF] = "perf",
     };
 
     return number_of(word, words, G_N_ELEMENTS(words));

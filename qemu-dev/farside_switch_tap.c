@@ -95,9 +95,9 @@ static const MemoryRegionOps range_ops = {
 };
 
 /*
- * What nothing behind the bridge answers. A port takes all of its range, so
- * such a request does not go up; and an IOMMU sees no hole that is smaller than
- * a page, which QEMU's intel-iommu does not survive.
+ * A port takes all of its range: a request that nothing behind it answers does
+ * not go up. And an IOMMU sees no hole that is smaller than a page, which
+ * QEMU's intel-iommu does not survive.
  */
 static MemTxResult refused_read(void *opaque, hwaddr offset, uint64_t *value,
                                 unsigned size, MemTxAttrs attrs)

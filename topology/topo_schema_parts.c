@@ -122,10 +122,12 @@ static const TopoKey cpu_keys[] = {
     NEEDS("completion_size", BYTES, "64B", "4096B", POWER,
           "payload of a completion it sends; at most `mps`"),
     MPS,
-    WORD("mps_policy", "joined", "joined|safe|peer2peer",
+    WORD("mps_policy", "joined", "joined|safe|peer2peer|perf",
          "the payload that software sets: joined: the smallest `mps` of all "
          "hosts that cables join; safe: that of the tree below a root port, "
-         "and of what NTBs and chips join to it; peer2peer: 128B"),
+         "and of what NTBs and chips join to it; peer2peer: 128B; perf: what "
+         "each port and those above it can do, and no longer reads; for hosts "
+         "without NTBs"),
     MAY("nodes.latency", TIME, "0ps", "0ps", "1ms", 0,
         "latency between two nodes, added to `transit`"),
     MAY("nodes.bandwidth", RATE, NULL, "1MB/s", NULL, 0,

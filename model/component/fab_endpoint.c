@@ -5,6 +5,7 @@
 
 #include "fab_root_ats_priv.h"
 #include "fab_answer_priv.h"
+#include "fab_error_report_priv.h"
 
 /* ---- Behind the BARs ------------------------------------------------- */
 
@@ -56,6 +57,12 @@ static void request_receive(FabEndpoint *endpoint, FabPort *ingress,
     FabComponent *component = &endpoint->component;
     FabEndpoint *function = function_at(endpoint, tlp->addr);
 
+    /* More than Max_Payload_Size is a Malformed TLP (PCIe 5.0 s2.2.2). Only
+     * FAB_MPS_PERF lets it come. */
+    if (G_UNLIKELY(tlp->payload_bytes > ingress->mps_bytes)) {
+        fab_error_report(ingress, FAB_SEVERITY_FATAL);
+        function = NULL;
+    }
     /* Bad data must not change a register (PCIe 5.0 s2.7.2.2). */
     if (!function || tlp->poisoned) {
         FabTlp *cpl =
@@ -175,6 +182,10 @@ static bool endpoint_realize(FabComponent *component, GError **error)
 
     if (endpoint->device != endpoint) { /* its device does all for it */
         return true;
+    }
+    if (root && fab_root_params(root)->mps == FAB_MPS_PERF) {
+        endpoint->params.read_bytes =
+            MIN(endpoint->params.read_bytes, component->ports[0]->mps_bytes);
     }
     fab_dma_init(endpoint);
     if (root && endpoint->params.ats.entries && fab_root_has_ats(root)) {

@@ -67,6 +67,35 @@ static FabMps mps_policy(FabComponent *component)
     return root ? fab_root_params(root)->mps : FAB_MPS_JOINED;
 }
 
+/* The port above @port on the way to its root; NULL: it is a root port, or
+ * there is none. */
+static const FabPort *port_above(const FabPort *port)
+{
+    const FabPort *peer = port->peer;
+
+    if (port->role == FAB_PORT_ENDPOINT || port->role == FAB_PORT_UPSTREAM) {
+        return peer && fab_port_is_downstream(peer) ? peer : NULL;
+    }
+    return port->role == FAB_PORT_ROOT ? NULL : port->owner->ports[0];
+}
+
+/*
+ * The Max_Payload_Size of @port, for which the rule of an island is @mps. Below
+ * a root with FAB_MPS_PERF it is the most that the port and those above it can
+ * do, as Linux sets it from the top down.
+ */
+static uint32_t port_mps(const FabPort *port, uint32_t mps)
+{
+    uint32_t most = port->params.mps_bytes;
+    const FabPort *top = port, *above;
+
+    while ((above = port_above(top))) {
+        top = above;
+        most = MIN(most, top->params.mps_bytes);
+    }
+    return mps_policy(top->owner) == FAB_MPS_PERF ? most : mps;
+}
+
 /* Adds what a chip joins to @member without a link. */
 static void island_add_chip(GPtrArray *island, FabComponent *member)
 {
@@ -134,9 +163,9 @@ static void island_realize(FabComponent *component)
         for (unsigned j = 0; j < member->port_count; j++) {
             FabPort *port = member->ports[j];
 
-            port_realize(port, mps);
+            port_realize(port, port_mps(port, mps));
             if (port->peer && mps_policy(port->peer->owner) != FAB_MPS_JOINED) {
-                port_realize(port->peer, mps);
+                port_realize(port->peer, port_mps(port->peer, mps));
             }
         }
     }

@@ -12,6 +12,7 @@
 #include "clu_argv.h"
 #include "clu_memory.h"
 #include "clu_plan.h"
+#include "clu_plan_switches.h"
 #include "../suite.h"
 
 #define PARTS TOPO_SOURCE_ROOT "/scenarios/parts"
@@ -76,7 +77,7 @@ static char *argv_of(const Case *c, unsigned host, bool is_kvm,
                             .initrd = "/g/initramfs",
                             .dir = "/run/x",
                             .regions = regions};
-    static const bool all[] = {true, true, true, true, true, true};
+    static const bool all[16] = {true, true, true, true, true, true};
     char *const traces[G_N_ELEMENTS(all)] = {NULL};
     g_auto(GStrv) argv = NULL;
 
@@ -398,6 +399,31 @@ START_TEST(switches_of_a_host_are_in_its_machine)
                   "redirect=off\n"
                   "-device\nedu,id=z,bus=s1.port0,addr=0.0\n"
                   "-device\nedu,id=w,addr=3");
+    done(&c);
+}
+END_TEST
+
+static void assert_inside(const Case *c, const char *name, const char *id,
+                          const char *upper)
+{
+    const CluPlanInside *inside = clu_plan_find_inside(c->plan, name);
+
+    ck_assert_ptr_nonnull(inside);
+    ck_assert_str_eq(inside->id, id);
+    ck_assert_str_eq(inside->upper, upper);
+}
+
+/* The upper port of a link records it, but for the root port. */
+START_TEST(links_inside_a_host_have_names)
+{
+    Case c = load(TWO_SWITCHES("off", "auto"));
+
+    ck_assert_uint_eq(c.plan->insides->len, 6);
+    assert_inside(&c, "a.s0", "s0", "a");
+    assert_inside(&c, "a.s1", "s0.port3", "s0");
+    assert_inside(&c, "a.x", "s1.port1", "s1");
+    /* It is on bus 0. */
+    ck_assert_ptr_null(clu_plan_find_inside(c.plan, "a.w"));
     done(&c);
 }
 END_TEST
@@ -813,6 +839,7 @@ int main(void)
     tcase_add_test(tcase, a_drive_with_virtual_functions);
     tcase_add_test(tcase, devices_that_can_be_unplugged);
     tcase_add_test(tcase, switches_of_a_host_are_in_its_machine);
+    tcase_add_test(tcase, links_inside_a_host_have_names);
     tcase_add_loop_test(tcase, acs_of_a_switch_is_that_of_its_ports, 0,
                         G_N_ELEMENTS(redirects));
     tcase_add_test(tcase, cables_below_a_switch_are_functions);

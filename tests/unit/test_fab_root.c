@@ -274,6 +274,71 @@ START_TEST(ordered_writes_to_memory_have_a_pace)
 }
 END_TEST
 
+static void ignore_done(FabDma *dma)
+{
+}
+
+/* Linux' pcie_bus_perf, by hand from drivers/pci/probe.c: each port gets the
+ * least of what it can do and what the port above it has, from the top down.
+ * Devices read no more at a time than their payload. What a peer writes may be
+ * too large then, and is malformed. */
+START_TEST(each_port_has_the_payload_of_the_ports_above)
+{
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabFabric *fabric = fixture_fabric(fixture);
+    FabPortParams wide = fixture_port_credits(FAB_SPEED_8_0GT, 16, 64, 512);
+    FabPortParams narrow = wide;
+    FabRootParams params = fixture_root();
+    FabEndpointParams device = fixture_device();
+    FabComponent *sw, *a, *b, *host;
+    FabDma dma = {.size_bytes = 1024, .done = ignore_done};
+    const FabRootCounters *counters;
+    FabRoot *root;
+
+    wide.mps_bytes = 512;
+    narrow.mps_bytes = 256;
+    params.mps = FAB_MPS_PERF;
+    device.write_bytes = device.read_bytes = 512;
+    device.bars[0] = (FabBar){.size_bytes = MIB(1)};
+    root = fab_root_new(fabric, "h", &params);
+    host = fab_root_component(root);
+    fab_root_add_port(root, "a", &wide);
+    fab_root_add_port(root, "b", &wide);
+    sw = fab_switch_new(fabric, "h.sw", 1, &narrow, &wide, false);
+    a = fab_endpoint_component(fab_endpoint_new(fabric, "h.a", &wide, &device));
+    b = fab_endpoint_component(fab_endpoint_new(fabric, "h.b", &wide, &device));
+    fixture_connect(fixture, host, 0, a, 0, 0, 0, 0);
+    fixture_connect(fixture, host, 1, sw, 0, 0, 0, 0);
+    fixture_connect(fixture, sw, 1, b, 0, 0, 0, 0);
+    fixture_realize(fixture);
+    ck_assert_uint_eq(fab_port_mps_bytes(host->ports[0]), 512);
+    ck_assert_uint_eq(fab_port_mps_bytes(host->ports[1]), 512);
+    ck_assert_uint_eq(fab_port_mps_bytes(a->ports[0]), 512);
+    ck_assert_uint_eq(fab_port_mps_bytes(sw->ports[0]), 256);
+    ck_assert_uint_eq(fab_port_mps_bytes(sw->ports[1]), 256);
+    ck_assert_uint_eq(fab_port_mps_bytes(b->ports[0]), 256);
+    counters = fab_root_counters(root);
+    dma.type = FAB_TLP_MRD;
+    dma.addr = GIB(4);
+    fab_endpoint_dma(fab_component_as_endpoint(b), &dma);
+    fixture_run(fixture);
+    ck_assert_uint_eq(counters->memory_read_bytes, 1024);
+    ck_assert_uint_eq(fab_port_counters(b->ports[0])->tlps_sent[FAB_CLASS_NP],
+                      4);
+    dma.type = FAB_TLP_MWR;
+    dma.addr = b->bars[0].addr;
+    fab_endpoint_dma(fab_component_as_endpoint(a), &dma);
+    fixture_run(fixture);
+    ck_assert_uint_eq(
+        fab_endpoint_counters(fab_component_as_endpoint(b))->served_bytes, 0);
+    dma.size_bytes = 256;
+    fab_endpoint_dma(fab_component_as_endpoint(a), &dma);
+    fixture_run(fixture);
+    ck_assert_uint_eq(
+        fab_endpoint_counters(fab_component_as_endpoint(b))->served_bytes, 256);
+}
+END_TEST
+
 /* Ports that could do 512 and 256 bytes. Software sets one payload for all of
  * the host, one for the tree below each root port, or 128 bytes. The root
  * splits what goes from one tree to another, and completions fit each. */
@@ -366,6 +431,7 @@ int main(void)
     tcase_add_test(tcase, memory_bandwidth_limits);
     tcase_add_test(tcase, long_writes_are_combined_into_lines);
     tcase_add_test(tcase, ordered_writes_to_memory_have_a_pace);
+    tcase_add_test(tcase, each_port_has_the_payload_of_the_ports_above);
     tcase_add_loop_test(tcase, trees_have_payloads_of_their_own, 0, 3);
     tcase_add_loop_test(tcase, completions_may_have_ido, 0, 2);
     suite_add_tcase(suite, tcase);

@@ -75,6 +75,9 @@ typedef enum FabMps {
     FAB_MPS_SAFE,   /* one for the tree below a root port, and what is joined to
                        it without the root (Linux: pci=pcie_bus_safe) */
     FAB_MPS_PEERS,  /* 128 bytes (Linux: pci=pcie_bus_peer2peer) */
+    FAB_MPS_PERF,   /* each port as much as it can do, and the port above it;
+                       devices read no more at a time (Linux: pci=pcie_bus_perf)
+                     */
 } FabMps;
 
 typedef struct FabRootParams {
