@@ -200,7 +200,7 @@ static bool write_is_ready(DmaEngine *engine, SimTime now)
 }
 
 /* Issues writes until the egress takes no more. */
-static void writes_issue(FabEndpoint *endpoint)
+static SIM_HOT void writes_issue(FabEndpoint *endpoint)
 {
     DmaEngine *engine = &endpoint->dma;
     FabPort *port = endpoint->component.ports[0];
@@ -259,7 +259,7 @@ static inline bool has_flight_room(const FabEndpoint *endpoint)
 }
 
 /* Issues reads until there is no free tag or the egress takes no more. */
-static void reads_issue(FabEndpoint *endpoint)
+static SIM_HOT void reads_issue(FabEndpoint *endpoint)
 {
     DmaEngine *engine = &endpoint->dma;
     DmaQueue *queue;
@@ -368,7 +368,7 @@ static void write_lost(FabEndpoint *endpoint, const FabTlp *tlp)
     endpoint->counters.written_bytes -= tlp->payload_bytes;
 }
 
-void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
+SIM_HOT void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabEndpoint *endpoint = owner;
 
@@ -505,7 +505,7 @@ static uint32_t read_fail(FabEndpoint *endpoint, DmaRead *read,
                          : read->left_bytes;
 }
 
-void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
+SIM_HOT void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
 {
     DmaEngine *engine = &endpoint->dma;
     SimTime now = sim_engine_now(endpoint->component.engine);

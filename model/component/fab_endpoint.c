@@ -9,7 +9,7 @@
 /* The only Read Completion Boundary an Endpoint may use (PCIe 5.0 s2.3.1.1). */
 #define ENDPOINT_RCB_BYTES 128
 
-static void read_answer(FabComponent *owner, FabTlp *tlp)
+static SIM_HOT void read_answer(FabComponent *owner, FabTlp *tlp)
 {
     FabEndpoint *endpoint = (FabEndpoint *)owner;
     uint32_t most =
@@ -43,8 +43,8 @@ static void request_receive(FabEndpoint *endpoint, FabPort *ingress,
     }
 }
 
-static void endpoint_receive(FabComponent *component, FabPort *ingress,
-                             FabTlp *tlp)
+static SIM_HOT void endpoint_receive(FabComponent *component, FabPort *ingress,
+                                     FabTlp *tlp)
 {
     FabEndpoint *endpoint = (FabEndpoint *)component;
 
