@@ -8,18 +8,6 @@
  * only limit for a receiver with params.collect_bytes. */
 #define UPDATE_TIME (30 * SIM_US)
 
-SIM_HOT void fab_credits_collect(FabPort *port, SimTime now)
-{
-    const FabCreditReturn *ret = fab_port_return(port, port->returns.head);
-
-    while (ret->time <= now) {
-        port->credits[fab_credit_return_class(ret)] +=
-            fab_credit_return_sum(ret);
-        port->returns.head += FAB_RETURN_BYTES;
-        ret = fab_port_return(port, port->returns.head);
-    }
-}
-
 static void ring_grow(FabPort *port)
 {
     uint32_t old = port->returns.mask / FAB_RETURN_BYTES + 1, size = old * 2;

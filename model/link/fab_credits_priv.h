@@ -18,15 +18,19 @@ static inline bool fab_credits_ring_is_full(const FabPort *port)
            port->returns.mask;
 }
 
-/* True if credits have come back by @now that are not collected. */
-static inline bool fab_credits_are_back(const FabPort *port, SimTime now)
-{
-    return fab_port_return(port, port->returns.head)->time <= now;
-}
-
 /* Adds the credits that have come back by @now to those of @port. Until a TLP
  * lacks some, or the ring is full, nobody has to look. */
-void fab_credits_collect(FabPort *port, SimTime now);
+static inline void fab_credits_collect(FabPort *port, SimTime now)
+{
+    const FabCreditReturn *ret = fab_port_return(port, port->returns.head);
+
+    while (ret->time <= now) {
+        port->credits[fab_credit_return_class(ret)] +=
+            fab_credit_return_sum(ret);
+        port->returns.head += FAB_RETURN_BYTES;
+        ret = fab_port_return(port, port->returns.head);
+    }
+}
 
 /* Collects, and makes the ring of @port larger if it is full nevertheless. */
 void fab_credits_make_room(FabPort *port, SimTime now);

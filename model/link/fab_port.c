@@ -287,9 +287,7 @@ static SIM_HOT G_GNUC_NO_INLINE void try_send_among(FabPort *port, SimTime now)
     FabSource *source;
     FabTlp *tlp;
 
-    if (fab_credits_are_back(port, now)) {
-        fab_credits_collect(port, now);
-    }
+    fab_credits_collect(port, now);
     tlp = fab_port_take(port, now, &source);
     if (tlp) {
         send_taken(port, source, tlp, now);
