@@ -105,12 +105,13 @@ static inline SimEvent *sim_dial_take(SimDial *dial, SimTime now,
     unsigned chain = sim_dial_first_chain(dial, now);
     SimEvent *event = dial->first[chain];
 
-    if ((uint64_t)event->time > limit) {
+    if (G_UNLIKELY((uint64_t)event->time > limit)) {
         return NULL;
     }
     dial->first[chain] = event->next;
-    if (event->next == &dial->end && chain != SIM_DIAL_LATER) {
-        dial->used ^= UINT64_C(1) << chain;
+    if (G_LIKELY(chain != SIM_DIAL_LATER)) {
+        /* No branch, because the processor could not foresee it. */
+        dial->used ^= (uint64_t)(event->next == &dial->end) << chain;
     }
     dial->room++;
     event->slot = 0;

@@ -50,7 +50,10 @@ struct SimEngine {
                  room for any */
     uint64_t near_end; /* UINT64_MAX while the wheel is not in use */
     uint64_t sequence;
-    uint64_t executed;
+    uint64_t executed; /* before the present run */
+    uint64_t most;     /* events that the present run may execute */
+    uint64_t left;     /* those of them that it has not executed yet; 0 ends
+                          the run */
     SimDial dial;
     SimHeap heap;
     uint32_t crowded; /* end of the heap at which add_to_crowd() is called */
@@ -315,9 +318,10 @@ static inline void key_set(SimEngine *engine, SimEvent *event)
 
 /* sim_event_schedule() but for the usual case, which therefore has no registers
  * to save. */
-static G_GNUC_NO_INLINE void schedule_rarely(SimEngine *engine, SimEvent *event,
-                                             SimTime time)
+static G_GNUC_NO_INLINE void schedule_rarely(SimEvent *event, SimTime time)
 {
+    SimEngine *engine = event->engine;
+
     g_assert(!event->slot);
     g_assert(time >= engine->clock.now);
 
@@ -333,13 +337,13 @@ static G_GNUC_NO_INLINE void schedule_rarely(SimEngine *engine, SimEvent *event,
     }
 }
 
-void sim_event_schedule(SimEvent *event, SimTime time)
+SIM_HOT void sim_event_schedule(SimEvent *event, SimTime time)
 {
     SimEngine *engine = event->engine;
 
     if (G_UNLIKELY(event->slot || time < engine->clock.now ||
                    !engine->dial.room || engine->sequence & SEQUENCE_END)) {
-        schedule_rarely(engine, event, time);
+        schedule_rarely(event, time);
         return;
     }
     event->time = time;
@@ -432,24 +436,36 @@ static inline SimEvent *take_event(SimEngine *engine, uint64_t limit)
                : take_event_of_more(engine, limit);
 }
 
+/* No more events are executed in the present run, if there is one. */
+static void run_end(SimEngine *engine)
+{
+    engine->executed = sim_engine_executed(engine);
+    engine->most = 0;
+    engine->left = 0;
+}
+
 /* Runs events due at or before @limit, at most @most of them. */
-static uint64_t run_events(SimEngine *engine, uint64_t limit, uint64_t most)
+static SIM_HOT uint64_t run_events(SimEngine *engine, uint64_t limit,
+                                   uint64_t most)
 {
     uint64_t start = engine->executed;
 
     g_assert(!engine->running);
     engine->running = true;
     engine->stopped = false;
-    for (uint64_t left = most; left && !engine->stopped; left--) {
+    engine->most = most;
+    engine->left = most;
+    do {
         SimEvent *event = take_event(engine, limit);
 
         if (!event) {
             break;
         }
         engine->clock.now = event->time;
-        engine->executed++;
+        engine->left--;
         event->fn(event);
-    }
+    } while (engine->left);
+    run_end(engine);
     sim_heap_close(&engine->heap);
     engine->running = false;
     return engine->executed - start;
@@ -479,6 +495,7 @@ uint64_t sim_engine_run_until(SimEngine *engine, SimTime time)
 
 void sim_engine_stop(SimEngine *engine)
 {
+    run_end(engine);
     engine->stopped = true;
 }
 
@@ -516,5 +533,5 @@ uint64_t sim_engine_pending(const SimEngine *engine)
 
 uint64_t sim_engine_executed(const SimEngine *engine)
 {
-    return engine->executed;
+    return engine->executed + (engine->most - engine->left);
 }

@@ -13,12 +13,10 @@ typedef struct FabFifo {
 
 static inline void fab_fifo_push(FabFifo *fifo, FabTlp *tlp)
 {
+    FabTlp **link = fifo->head ? &fifo->tail->next : &fifo->head;
+
     tlp->next = NULL;
-    if (fifo->head) {
-        fifo->tail->next = tlp;
-    } else {
-        fifo->head = tlp;
-    }
+    *link = tlp;
     fifo->tail = tlp;
     fifo->count++;
 }

@@ -236,7 +236,7 @@ static DmaQueue *writes_next(FabEndpoint *endpoint, SimTime now)
 }
 
 /* Issues writes until the egress takes no more. */
-static void writes_issue(FabEndpoint *endpoint)
+static SIM_HOT void writes_issue(FabEndpoint *endpoint)
 {
     FabPort *port = endpoint->component.ports[0];
     SimTime now = sim_engine_now(endpoint->component.engine);
@@ -305,7 +305,7 @@ static DmaQueue *reads_next(FabEndpoint *endpoint)
 }
 
 /* Issues reads until there is no free tag or the egress takes no more. */
-static void reads_issue(FabEndpoint *endpoint)
+static SIM_HOT void reads_issue(FabEndpoint *endpoint)
 {
     DmaEngine *engine = &endpoint->dma;
     DmaQueue *queue;
@@ -448,7 +448,7 @@ static inline void count_written(FabEndpoint *endpoint, const FabTlp *tlp)
     }
 }
 
-void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
+SIM_HOT void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabEndpoint *endpoint = owner;
     bool is_write = tlp->type == FAB_TLP_MWR;
@@ -590,7 +590,7 @@ static uint32_t read_fail(FabEndpoint *endpoint, DmaRead *read,
                          : read->left_bytes;
 }
 
-void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
+SIM_HOT void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp)
 {
     DmaEngine *engine = &endpoint->dma;
     SimTime now = sim_engine_now(endpoint->component.engine);

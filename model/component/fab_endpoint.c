@@ -36,7 +36,7 @@ static void count_served(FabEndpoint *endpoint, FabEndpoint *function,
     }
 }
 
-static void read_answer(FabComponent *owner, FabTlp *tlp)
+static SIM_HOT void read_answer(FabComponent *owner, FabTlp *tlp)
 {
     FabEndpoint *endpoint = (FabEndpoint *)owner;
     uint32_t most =
@@ -80,8 +80,8 @@ static void request_receive(FabEndpoint *endpoint, FabPort *ingress,
     }
 }
 
-static void endpoint_receive(FabComponent *component, FabPort *ingress,
-                             FabTlp *tlp)
+static SIM_HOT void endpoint_receive(FabComponent *component, FabPort *ingress,
+                                     FabTlp *tlp)
 {
     FabEndpoint *endpoint = (FabEndpoint *)component;
 

@@ -273,7 +273,7 @@ static void timeout_event(SimEvent *event)
 }
 
 /* Takes a completion for a request that the adapter issued. */
-static void receive_completion(FabNtb *ntb, FabTlp *tlp)
+static SIM_HOT void receive_completion(FabNtb *ntb, FabTlp *tlp)
 {
     const FabNtbAlias *alias =
         &ntb->aliases[tlp->requester_id % FAB_NTB_ALIASES];
@@ -310,7 +310,8 @@ static void from_afar(FabNtb *ntb, FabTlp *tlp)
     }
 }
 
-static void ntb_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
+static SIM_HOT void ntb_receive(FabComponent *component, FabPort *ingress,
+                                FabTlp *tlp)
 {
     FabNtb *ntb = (FabNtb *)component;
 

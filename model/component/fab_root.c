@@ -13,7 +13,7 @@
 
 /* Begins waiting reads, from the root ports in turn, until memory takes no
  * more. Skips a port at which many completions are queued. */
-static void reads_begin(FabRoot *root)
+static SIM_HOT void reads_begin(FabRoot *root)
 {
     unsigned idle = 0; /* root ports that begin none, looked at in a row */
 
@@ -36,7 +36,7 @@ static void reads_begin(FabRoot *root)
     }
 }
 
-static void read_answer(FabComponent *owner, FabTlp *tlp)
+static SIM_HOT void read_answer(FabComponent *owner, FabTlp *tlp)
 {
     FabRoot *root = (FabRoot *)owner;
 
@@ -160,7 +160,7 @@ static void completion_dispatch(FabRoot *root, FabTlp *tlp)
 
 /* Dispatches @tlp, which has a host address. All TLPs that it must not pass
  * have gone. */
-static void dispatch(FabRoot *root, FabTlp *tlp)
+static SIM_HOT void dispatch(FabRoot *root, FabTlp *tlp)
 {
     FabPort *from = tlp->ingress, *to;
     uint32_t bytes = MAX(tlp->payload_bytes, tlp->request_bytes);
@@ -341,7 +341,7 @@ static void ordered_over(FabRoot *root, unsigned from, uint32_t bytes)
     dispatch_more(root, from);
 }
 
-static void translated(FabRoot *root, FabTlp *tlp)
+static SIM_HOT void translated(FabRoot *root, FabTlp *tlp)
 {
     unsigned from = tlp->ingress->index;
     RootIngress *ingress = &root->ingress[from];
@@ -442,7 +442,8 @@ static void completion_receive(FabRoot *root, FabTlp *tlp)
     }
 }
 
-static void root_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
+static SIM_HOT void root_receive(FabComponent *component, FabPort *ingress,
+                                 FabTlp *tlp)
 {
     FabRoot *root = (FabRoot *)component;
 
@@ -456,7 +457,7 @@ static void root_receive(FabComponent *component, FabPort *ingress, FabTlp *tlp)
 /* ---- Life ------------------------------------------------------------ */
 
 /* A TLP of the host has left @port, so the next read or CPU write may go. */
-static void host_drained(void *owner, FabPort *port, const FabTlp *tlp)
+static SIM_HOT void host_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
 
@@ -471,7 +472,7 @@ static void host_drained(void *owner, FabPort *port, const FabTlp *tlp)
 }
 
 /* A TLP from a root port has left @port, so the paths to @port may go on. */
-static void path_drained(void *owner, FabPort *port, const FabTlp *tlp)
+static SIM_HOT void path_drained(void *owner, FabPort *port, const FabTlp *tlp)
 {
     FabRoot *root = owner;
     RootEgress *egress = &root->egress[port->index];

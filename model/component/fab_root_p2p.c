@@ -51,7 +51,7 @@ static SplitRead *read_can_go(FabRoot *root, RootPath *path, unsigned from,
 
 /* The oldest TLP goes first, but posted requests pass reads that cannot go
  * (PCIe 5.0 table 2-40, A3). */
-void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to)
+SIM_HOT void fab_root_p2p_advance(FabRoot *root, unsigned from, unsigned to)
 {
     RootPath *path = fab_root_path(root, from, to);
     FabPort *port = root->component.ports[to];
@@ -90,8 +90,8 @@ void fab_root_p2p_return(FabRoot *root, unsigned from, unsigned to, FabTlp *cpl)
     }
 }
 
-void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
-                          FabTlp *tlp)
+SIM_HOT void fab_root_p2p_request(FabRoot *root, FabPort *from, FabPort *to,
+                                  FabTlp *tlp)
 {
     RootPath *path = fab_root_path(root, from->index, to->index);
 
@@ -127,7 +127,8 @@ static void tag_offer(FabRoot *root, unsigned to)
     }
 }
 
-void fab_root_p2p_completion(FabRoot *root, FabPort *ingress, FabTlp *tlp)
+SIM_HOT void fab_root_p2p_completion(FabRoot *root, FabPort *ingress,
+                                     FabTlp *tlp)
 {
     SplitRead *read = fab_root_split_take(root, tlp);
     unsigned to = ingress->index;

@@ -187,8 +187,8 @@ static SplitRead *pick_fair(const FabRoot *root, SplitRead *read)
     return best;
 }
 
-SplitRead *fab_root_split_pick(const FabRoot *root, const RootPath *path,
-                               unsigned to)
+SIM_HOT SplitRead *fab_root_split_pick(const FabRoot *root,
+                                       const RootPath *path, unsigned to)
 {
     SplitRead *read = path->reads;
 
@@ -274,7 +274,7 @@ static uint32_t write_most(const FabRoot *root, const FabTlp *tlp, unsigned to)
     return split ? MIN(split, mps) : mps;
 }
 
-FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to)
+SIM_HOT FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to)
 {
     RootPath *path = fab_root_path(root, from, to);
     FabTlp *tlp = path->posted.head;
@@ -307,7 +307,8 @@ FabTlp *fab_root_split_write(FabRoot *root, unsigned from, unsigned to)
     return piece;
 }
 
-FabTlp *fab_root_split_read(FabRoot *root, RootPath *path, SplitRead *read)
+SIM_HOT FabTlp *fab_root_split_read(FabRoot *root, RootPath *path,
+                                    SplitRead *read)
 {
     FabTlp *tlp = read->tlp;
     uint32_t left = tlp->request_bytes - read->sent_bytes;
@@ -403,7 +404,8 @@ static bool piece_next(SplitRead *read, FabStatus *ret_status)
     return true;
 }
 
-FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read, const FabTlp *last)
+SIM_HOT FabTlp *fab_root_split_next(FabRoot *root, SplitRead *read,
+                                    const FabTlp *last)
 {
     uint32_t mps_bytes = root->component.ports[read->ingress]->mps_bytes;
     FabStatus status;
@@ -480,7 +482,7 @@ static void split_timeout_event(SimEvent *event)
     fab_timeout_next(event, next);
 }
 
-void fab_root_split_end(FabRoot *root, uint16_t number)
+SIM_HOT void fab_root_split_end(FabRoot *root, uint16_t number)
 {
     uint16_t index = number - fab_root_split_first_tag(root);
     SplitTag *tag = &root->tags[index];

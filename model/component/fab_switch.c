@@ -65,8 +65,8 @@ static inline bool is_direct(const FabSwitch *sw, const FabTlp *tlp)
                : sw->direct != FAB_DIRECT_OFF && tlp->at == FAB_AT_TRANSLATED;
 }
 
-static void switch_receive(FabComponent *component, FabPort *ingress,
-                           FabTlp *tlp)
+static SIM_HOT void switch_receive(FabComponent *component, FabPort *ingress,
+                                   FabTlp *tlp)
 {
     FabSwitch *sw = (FabSwitch *)component;
     unsigned egress;

@@ -4,8 +4,9 @@
 #include "fab_account_priv.h"
 #include "fab_answer_priv.h"
 
-void fab_tlp_answer(FabTlp *request, unsigned source, FabBdf completer_id,
-                    uint32_t most, uint32_t rcb_bytes, bool ecrc)
+SIM_HOT void fab_tlp_answer(FabTlp *request, unsigned source,
+                            FabBdf completer_id, uint32_t most,
+                            uint32_t rcb_bytes, bool ecrc)
 {
     FabPort *port = request->ingress;
     FabFabric *fabric = port->owner->fabric;

@@ -448,7 +448,8 @@ void fab_port_free_table(FabPort *port)
     g_free(port->turns.groups);
 }
 
-FabTlp *fab_port_take(FabPort *port, SimTime now, FabSource **ret_source)
+SIM_HOT FabTlp *fab_port_take(FabPort *port, SimTime now,
+                              FabSource **ret_source)
 {
     unsigned index = 0;
     FabTlp *tlp;
@@ -468,7 +469,7 @@ FabTlp *fab_port_take(FabPort *port, SimTime now, FabSource **ret_source)
  * are left to an arbitration when the wire becomes free, because a vain one
  * would change their state.
  */
-SimTime fab_port_next_try_among(const FabPort *port)
+SIM_HOT SimTime fab_port_next_try_among(const FabPort *port)
 {
     const FabSource *source = &port->sources[__builtin_ctzll(port->active)];
     SimTime ready = SIM_TIME_NONE;

@@ -30,28 +30,43 @@ static void due_set(FabPort *port)
 /* Counts @count DLLPs on the wire, of which the last is made at @last. */
 static void dllps_count(FabPort *port, uint32_t count, SimTime last)
 {
-    uint64_t wire = fab_port_wire_time(port, FAB_DLLP_BYTES);
-    uint64_t time = wire * count + port->time_carry;
+    uint64_t time = fab_port_wire_time(port, FAB_DLLP_BYTES * count) +
+                    port->dllps.time_carry;
 
-    port->time_carry = time % FAB_PS_FRACTION;
+    port->dllps.time_carry = time % FAB_PS_FRACTION;
     port->busy_until = MAX(port->busy_until + (SimTime)(time / FAB_PS_FRACTION),
-                           last + (SimTime)(wire / FAB_PS_FRACTION));
+                           last + port->dllp_time);
     port->counters.dllp_ps += time / FAB_PS_FRACTION;
     port->counters.busy_ps += time / FAB_PS_FRACTION;
 }
 
-void fab_port_add_late_ack(FabPort *port, SimTime time)
+SIM_HOT void fab_port_add_late_ack(FabPort *port, SimTime time, SimTime now)
 {
     FabBuffer *buffer = &port->buffer;
 
     if (buffer->ack_waits) { /* no TLP has left since */
-        fab_port_add_dllp(port, buffer->ack_due);
-    } else {
+        fab_port_add_dllp(port, buffer->ack_due, now);
+    } else { /* it is counted, and in no group */
         port->counters.dllps_sent++;
+        port->dllps.sent++;
+        port->dllps.made++;
+        port->dllps.first++;
     }
     buffer->ack_waits = true;
     buffer->ack_due = time;
     port->dllps.due = MIN(port->dllps.due, time);
+}
+
+/* All DLLPs of the first group have been made. */
+static inline void group_end(FabPort *port)
+{
+    FabDllps *dllps = &port->dllps;
+
+    dllps->due = dllps->last;
+    dllps->made = dllps->first;
+    dllps->first = (uint32_t)port->counters.dllps_sent;
+    dllps->last = dllps->later_last ? dllps->later_last : SIM_TIME_NONE;
+    dllps->later_last = 0;
 }
 
 /* Sends the DLLPs that were made by @now, and a late Ack. */
@@ -65,11 +80,11 @@ static void dllps_send(FabPort *port, SimTime now)
         return;
     }
     while (dllps->last <= now) {
-        fab_dllps_end_group(dllps);
+        group_end(port);
         last = dllps->due;
     }
-    count = dllps->made;
-    dllps->made = 0;
+    count = dllps->made - dllps->sent;
+    dllps->sent = dllps->made;
     if (port->buffer.ack_waits && port->buffer.ack_due <= now) {
         port->buffer.ack_waits = false;
         last = MAX(last, port->buffer.ack_due);
@@ -79,7 +94,7 @@ static void dllps_send(FabPort *port, SimTime now)
     dllps_count(port, count, last);
 }
 
-void fab_port_send_due(FabPort *port, SimTime now)
+SIM_HOT void fab_port_send_due(FabPort *port, SimTime now)
 {
     FabSkp *skp = &port->skp;
     SimTime due;
@@ -99,7 +114,13 @@ void fab_port_send_due(FabPort *port, SimTime now)
 
 void fab_port_forget_dllps(FabPort *port)
 {
-    port->dllps = (FabDllps){.last = SIM_TIME_NONE};
+    FabDllps *dllps = &port->dllps;
+
+    dllps->last = SIM_TIME_NONE;
+    dllps->later_last = 0;
+    dllps->sent = (uint32_t)port->counters.dllps_sent;
+    dllps->made = dllps->sent;
+    dllps->first = dllps->sent;
     port->buffer.ack_waits = false;
     port->buffer.ack_due = 0;
     due_set(port);
@@ -109,10 +130,14 @@ SimTime fab_port_dllp_owed(const FabPort *port)
 {
     SimTime now = sim_engine_now(port->owner->engine);
     const FabDllps *dllps = &port->dllps;
-    uint64_t due = dllps->made;
+    uint64_t due = dllps->made - dllps->sent;
 
-    due += dllps->last <= now ? dllps->count : 0;
-    due += dllps->later && dllps->later_last <= now ? dllps->later : 0;
+    if (dllps->last <= now) {
+        due += dllps->first - dllps->made;
+    }
+    if (dllps->later_last && dllps->later_last <= now) {
+        due += (uint32_t)port->counters.dllps_sent - dllps->first;
+    }
     due += port->buffer.ack_waits && port->buffer.ack_due <= now;
     return fab_port_wire_time(port, FAB_DLLP_BYTES) * due / FAB_PS_FRACTION;
 }

@@ -441,6 +441,7 @@ void fab_port_set_overflow(FabPort *port, uint32_t surplus)
             credits->data[cls] += surplus * MAX(port->mps_bytes / 16, 1);
         }
     }
+    port->counts_received = true;
     fab_port_init_fc(port->peer);
     fab_port_check_arrivals(port);
 }

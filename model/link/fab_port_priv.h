@@ -51,7 +51,7 @@ typedef struct FabSource {
  * way to it, and no TLP which has come in took them.
  */
 typedef struct FabBuffer {
-    FabCreditSum granted[FAB_CLASSES];
+    FabCreditSum granted[FAB_CLASSES]; /* only with counts_received */
     FabCreditSum freed[FAB_CLASSES];   /* no UpdateFC is sent for them yet */
     uint32_t freed_bytes[FAB_CLASSES]; /* wire size of the freed TLPs */
     uint8_t epoch; /* number of times that the link has gone down; TLPs with
@@ -76,15 +76,23 @@ typedef struct FabSkp {
     uint32_t time;     /* of one, on the wire */
 } FabSkp;
 
-/* The DLLPs that wait for the wire; see fab_dllp.c. */
+/*
+ * The DLLPs that wait for the wire, in two groups, and those that have been
+ * made; see fab_dllp.c. The numbers are of counters.dllps_sent, modulo 2^32:
+ * after those that were sent come those that have been made, then the first
+ * group, and the second has the rest.
+ */
 typedef struct FabDllps {
-    SimTime due;        /* none goes before; SIM_TIME_NONE: there are none. If
-                           `made` is set: when the last of them was made */
-    SimTime last;       /* when the last of `count` is made; SIM_TIME_NONE:
-                           there are none */
-    SimTime later_last; /* the same of `later` */
-    uint32_t made;      /* all of these exist */
-    uint32_t count, later; /* DLLPs of the two groups */
+    SimTime due;         /* none goes before; SIM_TIME_NONE: there are none. If
+                            some were made: when the last of them was */
+    SimTime last;        /* when the last of the first group is made;
+                            SIM_TIME_NONE: it is empty */
+    SimTime later_last;  /* the same of the second; 0: it is empty */
+    uint32_t sent;       /* the last that was sent */
+    uint32_t made;       /* the last that has been made */
+    uint32_t first;      /* the last of the first group */
+    uint32_t time_carry; /* rounding rest of what was on the wire last, as
+                            byte_time */
 } FabDllps;
 
 /* The used part of the ring of credits on their way back; offsets in bytes. */
@@ -134,13 +142,13 @@ struct FabPort {
     bool is_down : 1;      /* the link is down */
     bool traced : 1;       /* the fabric traces TLPs on links */
     bool in_flits : 1;     /* FLIT mode: `flits` is set */
+    bool counts_received : 1; /* `buffer.granted` is kept */
 
     /* Send side. The wire is taken until busy_until. */
     _Alignas(FAB_CACHE_LINE) SimTime busy_until;
-    uint64_t active;     /* bit mask of the sources that hold a TLP */
-    uint64_t order;      /* egress_order of the next TLP to be queued */
-    FabDllps dllps;      /* that wait for the wire */
-    uint32_t time_carry; /* rounding rest of the last TLP, as byte_time */
+    uint64_t active; /* bit mask of the sources that hold a TLP */
+    uint64_t order;  /* egress_order of the next TLP to be queued */
+    FabDllps dllps;
 
     /* Credits received and not used. */
     _Alignas(FAB_CACHE_LINE) FabCreditSum credits[FAB_CLASSES];
@@ -261,39 +269,31 @@ void fab_port_send_due(FabPort *port, SimTime now);
 /* Forgets those that wait. */
 void fab_port_forget_dllps(FabPort *port);
 
-/* All DLLPs of the first group have been made. */
-static inline void fab_dllps_end_group(FabDllps *dllps)
-{
-    dllps->made += dllps->count;
-    dllps->due = dllps->last;
-    dllps->count = dllps->later;
-    dllps->last = dllps->later ? dllps->later_last : SIM_TIME_NONE;
-    dllps->later = 0;
-    dllps->later_last = 0;
-}
-
-/* @port makes an Ack, Nak or UpdateFC at @time, now or later. It takes the wire
- * then, behind what is on it. */
-static inline void fab_port_add_dllp(FabPort *port, SimTime time)
+/* @port makes an Ack, Nak or UpdateFC at @time, @now or later. It takes the
+ * wire then, behind what is on it. */
+static inline void fab_port_add_dllp(FabPort *port, SimTime time, SimTime now)
 {
     FabDllps *dllps = &port->dllps;
+    uint32_t before = (uint32_t)port->counters.dllps_sent++;
 
-    port->counters.dllps_sent++;
-    if (dllps->last <= sim_engine_now(port->send_event.engine)) {
-        if (G_LIKELY(!dllps->later)) { /* fab_dllps_end_group(), and it is the
-                                          first of the next */
-            dllps->made += dllps->count;
-            dllps->due = dllps->last;
-            dllps->count = 1;
+    if (dllps->last <= now) { /* the first group is over */
+        dllps->due = dllps->last;
+        dllps->made = dllps->first;
+        if (G_LIKELY(!dllps->later_last)) {
+            dllps->first = before + 1;
             dllps->last = time;
             return;
         }
-        fab_dllps_end_group(dllps);
+        dllps->first = before;
+        dllps->last = dllps->later_last;
+        dllps->later_last = 0;
     }
     if (time > dllps->last) {
-        dllps->later++;
         dllps->later_last = MAX(dllps->later_last, time);
-    } else if (dllps->count++ == 0) {
+        return;
+    }
+    dllps->first++;
+    if (dllps->last == SIM_TIME_NONE) {
         dllps->last = time;
         dllps->due = MIN(dllps->due, time);
     }
@@ -301,7 +301,7 @@ static inline void fab_port_add_dllp(FabPort *port, SimTime time)
 
 /* The same for an Ack at the Ack latency limit, which is so late that others
  * must not wait for it. */
-void fab_port_add_late_ack(FabPort *port, SimTime time);
+void fab_port_add_late_ack(FabPort *port, SimTime time, SimTime now);
 
 /* In FLIT mode: when credits that leave @port at @time or later are at its
  * peer. Each flit has room for them (PCIe 6.0 s4.2.3, DLP bytes). */
@@ -322,7 +322,14 @@ SimTime fab_port_received(const FabPort *port, SimTime end);
 /* Lets @tlp arrive, whose bytes are on the wire from @start to @end. */
 void fab_port_deliver(FabPort *port, FabTlp *tlp, SimTime start, SimTime end);
 /* Tries to send at @time. */
-void fab_port_wake_at(FabPort *port, SimTime time);
+static inline void fab_port_wake_at(FabPort *port, SimTime time)
+{
+    if (!sim_event_is_pending(&port->send_event)) {
+        sim_event_schedule(&port->send_event, time);
+    } else if (port->send_event.time > time) {
+        sim_event_reschedule(&port->send_event, time);
+    }
+}
 /* Sends an UpdateFC for the freed credits of @cls in the buffer of @ingress. */
 void fab_port_update_fc(FabPort *ingress, FabClass cls, SimTime time);
 

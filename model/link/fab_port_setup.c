@@ -212,6 +212,7 @@ void fab_port_realize(FabPort *port, uint32_t mps_bytes)
     port->collects = port->params.collect_bytes > 0;
     /* In FLIT mode, DLLPs have their own place in each flit. */
     port->dllp = port->in_flits ? FAB_DLLP_FREE : port->params.dllp;
+    port->counts_received = port->dllp == FAB_DLLP_SPEC;
     port->arbitration = port->params.arbitration;
     port->has_service = port->params.service.beat_bytes > 0;
     if (!port->peer) {

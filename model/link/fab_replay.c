@@ -183,7 +183,7 @@ static void dllp_send(FabPort *port, bool nak, uint64_t expected)
     dllp.time = back->in_flits ? now : MAX(now, back->busy_until);
     dllp.time = MAX(dllp.time, replay_of(back)->blocked_until);
     if (back->dllp != FAB_DLLP_FREE) {
-        fab_port_add_dllp(back, dllp.time);
+        fab_port_add_dllp(back, dllp.time, now);
     }
     back->counters.naks_sent += nak;
     if (is_dllp_hit(back, dllp.time)) {

@@ -30,7 +30,7 @@ static void visible_event(SimEvent *event)
     fab_memory_notify(completer->memory, addr, bytes, data);
 }
 
-void fab_completer_read(FabCompleter *completer, FabTlp *tlp)
+SIM_HOT void fab_completer_read(FabCompleter *completer, FabTlp *tlp)
 {
     SimTime now = sim_engine_now(completer->owner->engine);
 
@@ -50,8 +50,8 @@ void fab_completer_read(FabCompleter *completer, FabTlp *tlp)
     }
 }
 
-SimTime fab_completer_write(FabCompleter *completer, FabTlp *tlp,
-                            SimTime earliest)
+SIM_HOT SimTime fab_completer_write(FabCompleter *completer, FabTlp *tlp,
+                                    SimTime earliest)
 {
     SimTime now = sim_engine_now(completer->owner->engine);
     SimTime time = fab_memory_write(completer->memory, now, tlp->payload_bytes);

@@ -127,8 +127,8 @@ static bool region_contains(const Region *region, FabBusAddr addr,
            size_bytes <= region->end - addr;
 }
 
-bool fab_memory_contains(const FabMemory *mem, FabBusAddr addr,
-                         uint64_t size_bytes)
+SIM_HOT bool fab_memory_contains(const FabMemory *mem, FabBusAddr addr,
+                                 uint64_t size_bytes)
 {
     return region_contains(&mem->low, addr, size_bytes) ||
            region_contains(&mem->high, addr, size_bytes);
@@ -184,13 +184,15 @@ static SimTime slot_take(FabMemory *mem, SimTime now, uint32_t size_bytes)
     return start;
 }
 
-SimTime fab_memory_write(FabMemory *mem, SimTime now, uint32_t size_bytes)
+SIM_HOT SimTime fab_memory_write(FabMemory *mem, SimTime now,
+                                 uint32_t size_bytes)
 {
     slot_take(mem, now, size_bytes);
     return mem->free;
 }
 
-SimTime fab_memory_read(FabMemory *mem, SimTime now, uint32_t size_bytes)
+SIM_HOT SimTime fab_memory_read(FabMemory *mem, SimTime now,
+                                uint32_t size_bytes)
 {
     SimTime start = slot_take(mem, now, size_bytes);
 

@@ -21,6 +21,10 @@
 typedef struct SimEngine SimEngine;
 typedef struct SimEvent SimEvent;
 
+/* Marks the functions that most events call. They lie together in the program,
+ * so they do not displace each other from the processor's instruction cache. */
+#define SIM_HOT __attribute__((hot))
+
 /* The engine calls it with its time set to the event's. The event is no longer
  * pending: the function may schedule it again or free it. */
 typedef void (*SimEventFn)(SimEvent *event);
