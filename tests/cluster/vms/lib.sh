@@ -285,8 +285,8 @@ perf() { # HOST
     grep -q 'MBytes/s' "$dir/perf"
 }
 
-# Twenty echoes in turn. Each is waited for: one of several at once counts as lost if it
-# takes a second longer than the others.
+# Twenty echoes in turn: ntb_netdev's buffers are as large as its MTU of 64 KiB, and ping's
+# socket drops an answer that comes while it holds one.
 ping_netdev() {
     local host
     client ntb_netdev || return 1
