@@ -16,8 +16,8 @@
 #define TYPE_FARSIDE_SWITCH_ENTRY "farside-switch-entry"
 
 /*
- * A tap hides all addresses: QEMU's intel-iommu ends if only those are left that
- * it does not have. A half has a size that fits into 64 bits.
+ * A tap hides all addresses: QEMU's intel-iommu ends if only those are left
+ * that it does not have. A half has a size that fits into 64 bits.
  */
 #define TAP_HALVES 2
 #define TAP_SIZE ((uint64_t)1 << 63)

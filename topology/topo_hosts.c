@@ -145,6 +145,25 @@ static void load_vm(TopoLoader *loader, TopoHost *host, const TopoNode *node)
     vm->remapping = topo_values_number(values, "remapping") != 0;
 }
 
+static void vm_device_free(TopoVmDevice *vm)
+{
+    if (vm) {
+        g_ptr_array_unref(vm->option_names);
+        g_ptr_array_unref(vm->option_values);
+        g_array_unref(vm->option_places);
+        g_free(vm);
+    }
+}
+
+void topo_device_free(TopoDevice *device)
+{
+    g_ptr_array_unref(device->functions);
+    vm_device_free(device->vm);
+    g_ptr_array_unref(device->links);
+    g_ptr_array_unref(device->fabrics);
+    g_free(device);
+}
+
 static void load_options(TopoLoader *loader, TopoVmDevice *vm,
                          const TopoNode *node)
 {

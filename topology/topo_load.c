@@ -26,25 +26,6 @@ static void axis_free(void *data)
     g_free(axis);
 }
 
-static void vm_device_free(TopoVmDevice *vm)
-{
-    if (vm) {
-        g_ptr_array_unref(vm->option_names);
-        g_ptr_array_unref(vm->option_values);
-        g_array_unref(vm->option_places);
-        g_free(vm);
-    }
-}
-
-void topo_device_free(TopoDevice *device)
-{
-    g_ptr_array_unref(device->functions);
-    vm_device_free(device->vm);
-    g_ptr_array_unref(device->links);
-    g_ptr_array_unref(device->fabrics);
-    g_free(device);
-}
-
 static void vm_free(TopoVm *vm)
 {
     g_ptr_array_unref(vm->module_dirs);

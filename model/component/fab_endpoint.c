@@ -326,19 +326,6 @@ unsigned fab_endpoint_function_offset(const FabEndpoint *endpoint)
     return endpoint->offset;
 }
 
-FabEndpoint *fab_endpoint_function_of(FabEndpoint *endpoint, FabBdf bdf)
-{
-    FabEndpoint *function = endpoint;
-
-    do {
-        if (function->component.bdf == bdf) {
-            return function;
-        }
-        function = function->next;
-    } while (function != endpoint);
-    return endpoint;
-}
-
 FabComponent *fab_endpoint_component(FabEndpoint *endpoint)
 {
     return &endpoint->component;

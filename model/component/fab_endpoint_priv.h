@@ -131,7 +131,18 @@ void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
 
 /* The function of @endpoint, a device, with the Routing ID @bdf; the device
  * itself if there is none. */
-FabEndpoint *fab_endpoint_function_of(FabEndpoint *endpoint, FabBdf bdf);
+static inline FabEndpoint *fab_endpoint_function_of(FabEndpoint *endpoint, FabBdf bdf)
+{
+    FabEndpoint *function = endpoint;
+
+    do {
+        if (function->component.bdf == bdf) {
+            return function;
+        }
+        function = function->next;
+    } while (function != endpoint);
+    return endpoint;
+}
 
 /* The only source of the endpoint's egress. It holds the endpoint's requests
  * and its completions for others, because a read completion must not pass

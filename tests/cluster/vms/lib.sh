@@ -96,7 +96,7 @@ kernels_are_content() {
     done
 }
 
-# The PCI slot of the NTB that leads from one host to another.
+# The PCI slot of the NTB that leads from one host to another, on bus 0; elsewhere BUS:SLOT
 slot() { # FROM TO
     case $1$2 in
     ac | bc | cb) echo 06 ;;
@@ -104,8 +104,12 @@ slot() { # FROM TO
     esac
 }
 
+address() { # SLOT
+    [[ $1 = *:* ]] && echo "0000:$1.0" || echo "0000:00:$1.0"
+}
+
 tool_of() { # FROM TO
-    echo "/sys/kernel/debug/ntb_tool/0000:00:$(slot "$1" "$2").0"
+    echo "/sys/kernel/debug/ntb_tool/$(address "$(slot "$1" "$2")")"
 }
 
 # The folder of a peer in that of ntb_tool
@@ -198,7 +202,7 @@ $(on "$1" "head -c $((size)) $near/peer_mw$3 | md5sum
 }
 
 bar() { # HOST SLOT N: the address of BAR N
-    on "$1" "sed -n '$(($3 + 1))s/ .*//p' /sys/bus/pci/devices/0000:00:$2.0/resource"
+    on "$1" "sed -n '$(($3 + 1))s/ .*//p' /sys/bus/pci/devices/$(address "$2")/resource"
 }
 
 # open_window FROM TO ENTRY VALUE: FROM writes an entry of its own LUT without its
