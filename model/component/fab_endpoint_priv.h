@@ -131,7 +131,8 @@ void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
 
 /* The function of @endpoint, a device, with the Routing ID @bdf; the device
  * itself if there is none. */
-static inline FabEndpoint *fab_endpoint_function_of(FabEndpoint *endpoint, FabBdf bdf)
+static inline FabEndpoint *fab_endpoint_function_of(FabEndpoint *endpoint,
+                                                    FabBdf bdf)
 {
     FabEndpoint *function = endpoint;
 

@@ -18,14 +18,14 @@
  * bits during which no interrupt came, and the value that was read last;
  * `write` the same of writes. `lines` prints the time of COUNT writes of 64
  * bytes to ascending addresses of 64 KiB, until a read behind them is back, and
- * the time at which they began, which is START. `send` writes the time to OFFSET, COUNT times; `watch` polls
- * OFFSET until it has seen COUNT such times, and prints the least, the greatest
- * and the mean age, and the time that one poll takes. `ping` writes the numbers
- * from 0 to COUNT to OFFSET, each when it has found the one before at the
- * offset OWN of /dev/mem; `pong` on the other machine writes each number that
- * it finds there. `ping` prints the least, the greatest and the median time
- * from a write to its answer, without that of the first one: a few have an
- * interrupt of either machine in them.
+ * the time at which they began, which is START. `send` writes the time to
+ * OFFSET, COUNT times; `watch` polls OFFSET until it has seen COUNT such times,
+ * and prints the least, the greatest and the mean age, and the time that one
+ * poll takes. `ping` writes the numbers from 0 to COUNT to OFFSET, each when it
+ * has found the one before at the offset OWN of /dev/mem; `pong` on the other
+ * machine writes each number that it finds there. `ping` prints the least, the
+ * greatest and the median time from a write to its answer, without that of the
+ * first one: a few have an interrupt of either machine in them.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -197,7 +197,8 @@ static int do_writes(volatile uint32_t *at, long count)
     return EXIT_SUCCESS;
 }
 
-/* The time until the last line has arrived: a read does not overtake the writes. */
+/* The time until the last line has arrived: a read does not overtake the
+ * writes. */
 static uint64_t write_lines(volatile uint64_t *at, long count)
 {
     size_t words = WINDOW / sizeof(*at), next = 0;
