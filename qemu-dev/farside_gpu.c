@@ -11,6 +11,7 @@
 #include "qemu/module.h"
 #include "qemu/units.h"
 #include "qapi/error.h"
+#include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
 #include "migration/vmstate.h"
@@ -49,6 +50,7 @@ struct FarsideGpu {
     uint64_t serial;
     uint8_t vfs;
     uint8_t address_bits;
+    bool msi; /* in place of MSI-X */
 
     MemoryRegion regs;
     MemoryRegion memory;
@@ -156,6 +158,11 @@ static bool farside_gpu_check(const FarsideGpu *s, Error **errp)
         error_setg(errp, "property 'vfs' must be 0 to %d", VFS_MAX);
         return false;
     }
+    if (s->msi && s->vfs) {
+        error_setg(errp, "property 'msi' needs vfs=0: virtual functions have "
+                         "MSI-X");
+        return false;
+    }
     if (s->address_bits < GPU_ADDRESS_MIN ||
         s->address_bits > GPU_ADDRESS_MAX) {
         error_setg(errp, "property 'address-bits' must be %u to %u",
@@ -201,11 +208,14 @@ static void farside_gpu_add_bars(FarsideGpu *s)
     farside_qemu_register_bar(pci, BAR_MSIX, TYPE_MEMORY_64, &s->msix);
 }
 
-static bool farside_gpu_init_msix(FarsideGpu *s, Error **errp)
+static bool farside_gpu_init_interrupts(FarsideGpu *s, Error **errp)
 {
     PCIDevice *pci = PCI_DEVICE(s);
     unsigned i;
 
+    if (s->msi) {
+        return msi_init(pci, 0, GPU_QUEUE_COUNT, true, false, errp) == 0;
+    }
     if (msix_init(pci, GPU_QUEUE_COUNT, &s->msix, BAR_MSIX, 0, &s->msix,
                   BAR_MSIX, MSIX_PBA, 0, errp) < 0) {
         return false;
@@ -214,6 +224,18 @@ static bool farside_gpu_init_msix(FarsideGpu *s, Error **errp)
         msix_vector_use(pci, i);
     }
     return true;
+}
+
+static void farside_gpu_exit_interrupts(FarsideGpu *s)
+{
+    PCIDevice *pci = PCI_DEVICE(s);
+
+    if (s->msi) {
+        msi_uninit(pci);
+        return;
+    }
+    msix_unuse_all_vectors(pci);
+    msix_uninit(pci, &s->msix, &s->msix);
 }
 
 /* Extended capabilities of a physical function */
@@ -266,18 +288,18 @@ static void farside_gpu_realize(PCIDevice *pci, Error **errp)
         goto fail;
     }
     farside_gpu_add_bars(s);
-    if (!farside_gpu_init_msix(s, errp)) {
+    if (!farside_gpu_init_interrupts(s, errp)) {
         goto fail;
     }
     if (!pci_is_vf(pci) && !farside_gpu_init_extended(s, errp)) {
-        goto fail_msix;
+        goto fail_interrupts;
     }
     s->queues = farside_gpu_queues_new(pci, &s->memory, s->memory_size,
                                        s->address_bits);
     return;
 
-fail_msix:
-    msix_uninit(pci, &s->msix, &s->msix);
+fail_interrupts:
+    farside_gpu_exit_interrupts(s);
 fail:
     pcie_cap_exit(pci);
 }
@@ -293,8 +315,7 @@ static void farside_gpu_exit(PCIDevice *pci)
         }
         pcie_aer_exit(pci);
     }
-    msix_unuse_all_vectors(pci);
-    msix_uninit(pci, &s->msix, &s->msix);
+    farside_gpu_exit_interrupts(s);
     pcie_cap_exit(pci);
 }
 
@@ -307,6 +328,7 @@ static const Property farside_gpu_properties[] = {
     DEFINE_PROP_SIZE("memory", FarsideGpu, memory_size, 16 * MiB),
     DEFINE_PROP_UINT64("serial", FarsideGpu, serial, 1),
     DEFINE_PROP_UINT8("vfs", FarsideGpu, vfs, VFS_MAX),
+    DEFINE_PROP_BOOL("msi", FarsideGpu, msi, false),
     DEFINE_PROP_UINT8("address-bits", FarsideGpu, address_bits,
                       GPU_ADDRESS_MAX),
 };

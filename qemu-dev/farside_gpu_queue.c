@@ -4,6 +4,7 @@
 #include "qemu/host-utils.h"
 #include "qemu/main-loop.h"
 #include "qemu/timer.h"
+#include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
 #include "farside_drain.h"
 #include "farside_gpu_queue.h"
@@ -61,6 +62,9 @@ static void interrupt(FarsideGpuQueues *s, const Queue *q)
     /* A disabled MSI-X would keep the interrupt and deliver it later. */
     if ((q->control & GPU_QUEUE_INTERRUPTS) && msix_enabled(s->pci)) {
         msix_notify(s->pci, q - s->queue);
+    }
+    if ((q->control & GPU_QUEUE_INTERRUPTS) && msi_enabled(s->pci)) {
+        msi_notify(s->pci, q - s->queue);
     }
 }
 

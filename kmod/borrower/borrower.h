@@ -145,6 +145,8 @@ struct borrower_loan {
 	bool translated;		/* an IOMMU here translates the window */
 	bool guest;			/* for a virtual machine of this node */
 	bool forwards;			/* its lender handles MSI and MSI-X */
+	bool once;			/* it is returned when its user closes it */
+	bool left;			/* it is once, and its user has closed it */
 	/* The virtual machine, and where its BARs are in it. Guarded by borrower_p2p_lock. */
 	const void *machine;
 	u64 machine_bars[DLEND_BARS];
@@ -185,6 +187,9 @@ struct borrower_bus {
 /* borrower_window.c */
 
 /* For works that wait for lenders or for the PCI core. */
+/* Ends a loan that is dead, revoked or left, soon. Any context; has a reference. */
+void borrower_reap(struct borrower_loan *loan);
+
 extern struct workqueue_struct *borrower_wq;
 extern struct srcu_struct borrower_srcu;
 

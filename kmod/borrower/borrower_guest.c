@@ -84,3 +84,15 @@ void dlend_guest_unmap(struct pci_dev *pdev, u64 addr, unsigned int n)
 	borrower_loan_put(loan);
 }
 EXPORT_SYMBOL_GPL(dlend_guest_unmap);
+
+void dlend_guest_closed(struct pci_dev *pdev)
+{
+	struct borrower_loan *loan = borrower_loan_of(&pdev->dev);
+
+	if (loan && loan->once) {
+		WRITE_ONCE(loan->left, true);
+		borrower_reap(loan);
+	}
+	borrower_loan_put(loan);
+}
+EXPORT_SYMBOL_GPL(dlend_guest_closed);

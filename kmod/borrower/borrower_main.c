@@ -193,23 +193,23 @@ static void end_loan(struct borrower_loan *loan)
 	unlist(loan);
 }
 
-/* Ends a loan that is dead or revoked. It may wait for the PCI core's locks. */
+/* Ends a loan that is dead, revoked, or closed. It may wait for the PCI core's locks. */
 static void reap_work(struct work_struct *work)
 {
 	struct borrower_loan *loan = container_of(work, struct borrower_loan, reap);
 
 	mutex_lock(&loan->mutex);
-	if (!loan->ended && (READ_ONCE(loan->revoked) || READ_ONCE(loan->dead)))
+	if (!loan->ended && (READ_ONCE(loan->revoked) || READ_ONCE(loan->dead) ||
+			     READ_ONCE(loan->left)))
 		end_loan(loan);
 	mutex_unlock(&loan->mutex);
 	borrower_loan_put(loan);
 }
 
-/* Any context. */
-static void reap(struct borrower_loan *loan)
+void borrower_reap(struct borrower_loan *loan)
 {
 	borrower_loan_get(loan);
-	/* The caller found it in the list, so this is not the last reference. */
+	/* The caller has a reference, or found it in the list: this is not the last one. */
 	if (!queue_work(borrower_wq, &loan->reap))
 		borrower_loan_put(loan);
 }
@@ -328,6 +328,7 @@ static int borrow(struct dlend_peer *peer, u32 fdid, u64 window, unsigned int fl
 		return dlend_why_set(why, -ENOMEM, "no memory");
 	loan->guest = flags & DLEND_BORROW_GUEST;
 	loan->forwards = flags & DLEND_BORROW_FORWARD;
+	loan->once = flags & DLEND_BORROW_ONCE;
 	mutex_lock(&loan->mutex);
 	err = enter(loan, why);
 	if (!err)
@@ -535,7 +536,7 @@ static int op_revoke(struct dlend_peer *peer, const void *data, size_t len,
 			gone = borrower_loan_get(loan);
 		}
 		WRITE_ONCE(loan->revoked, true);
-		reap(loan);
+		borrower_reap(loan);
 		err = 0;
 	}
 	spin_unlock_irq(&borrower_lock);
@@ -623,7 +624,7 @@ static void borrower_peer_down(struct dlend_peer *peer)
 	spin_lock_irq(&borrower_lock);
 	list_for_each_entry(loan, &loans, node)
 		if (loan->peer == peer)
-			reap(loan);
+			borrower_reap(loan);
 	spin_unlock_irq(&borrower_lock);
 }
 
@@ -671,7 +672,7 @@ static int borrower_notify(struct notifier_block *nb, unsigned long event,
 			continue;
 		WRITE_ONCE(loan->removed, true);
 		WRITE_ONCE(loan->revoked, true);
-		reap(loan);
+		borrower_reap(loan);
 	}
 	spin_unlock_irq(&borrower_lock);
 	return NOTIFY_DONE;
@@ -712,7 +713,7 @@ static void return_all(void)
 	spin_lock_irq(&borrower_lock);
 	list_for_each_entry(loan, &loans, node) {
 		WRITE_ONCE(loan->revoked, true);
-		reap(loan);
+		borrower_reap(loan);
 	}
 	spin_unlock_irq(&borrower_lock);
 	flush_workqueue(borrower_wq);

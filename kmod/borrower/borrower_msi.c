@@ -53,6 +53,25 @@ static u64 window_size(struct borrower_loan *loan)
 	return clamp_t(u64, roundup_pow_of_two(size), SZ_64K, SZ_1M);
 }
 
+/*
+ * Several vectors of MSI have one address and data in a row, which the remapping has for
+ * them. Without it Linux has no such vectors.
+ */
+static bool has_vectors(const struct irq_domain *parent)
+{
+	return parent != x86_vector_domain;
+}
+
+bool dlend_guest_has_vectors(struct pci_dev *pdev)
+{
+	struct borrower_loan *loan = borrower_loan_of(&pdev->dev);
+	bool has = loan && (loan->forwards || has_vectors(dlend_msi_parent(loan->requester)));
+
+	borrower_loan_put(loan);
+	return has;
+}
+EXPORT_SYMBOL_GPL(dlend_guest_has_vectors);
+
 int borrower_msi_prepare(struct borrower_loan *loan, struct dlend_msg_attach *req,
 			 struct dlend_why *why)
 {
@@ -141,7 +160,8 @@ static int msi_alloc(struct irq_domain *domain, unsigned int virq, unsigned int 
 	unsigned int i;
 	int err;
 
-	arg->type = X86_IRQ_ALLOC_TYPE_PCI_MSIX;
+	/* Several entries of the table in a row are for several vectors of MSI alone. */
+	arg->type = n > 1 ? X86_IRQ_ALLOC_TYPE_PCI_MSI : X86_IRQ_ALLOC_TYPE_PCI_MSIX;
 	arg->desc = &loan->msi_proxy;
 	err = irq_domain_alloc_irqs_parent(domain, virq, n, arg);
 	arg->desc = desc;
@@ -242,7 +262,8 @@ static struct irq_domain *create_domain(struct borrower_loan *loan,
 {
 	loan->msi_info = (struct msi_domain_info) {
 		.flags = MSI_FLAG_USE_DEF_DOM_OPS | MSI_FLAG_USE_DEF_CHIP_OPS |
-			 MSI_FLAG_PCI_MSIX,
+			 MSI_FLAG_PCI_MSIX |
+			 (has_vectors(parent) ? MSI_FLAG_MULTI_PCI_MSI : 0),
 		.ops = &msi_ops,
 		.chip = &msi_chip,
 		.chip_data = loan,

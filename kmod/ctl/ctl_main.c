@@ -170,13 +170,14 @@ static int ctl_borrow(struct dl_ctl_request *request, struct dlend_why *why)
 	struct dlend_loan_info loan = {};
 	int err;
 
-	BUILD_BUG_ON(DL_CTL_GUEST != DLEND_BORROW_GUEST || DL_CTL_FORWARD != DLEND_BORROW_FORWARD);
-	if (request->flags & ~(DL_CTL_GUEST | DL_CTL_FORWARD))
+	BUILD_BUG_ON(DL_CTL_GUEST != DLEND_BORROW_GUEST || DL_CTL_FORWARD != DLEND_BORROW_FORWARD ||
+		     DL_CTL_ONCE != DLEND_BORROW_ONCE);
+	if (request->flags & ~(DL_CTL_GUEST | DL_CTL_FORWARD | DL_CTL_ONCE))
 		return dlend_why_set(why, -EINVAL, "\"flags\" has a bit that is not known: %#x",
 				     request->flags);
-	if (request->flags == DL_CTL_FORWARD)
+	if (request->flags && !(request->flags & DL_CTL_GUEST))
 		return dlend_why_set(why, -EINVAL,
-				     "interrupts are forwarded to virtual machines only; add DL_CTL_GUEST");
+				     "interrupts are forwarded to virtual machines only, and only these close a device; add DL_CTL_GUEST");
 	err = dlend_borrower_borrow(request->id, request->window, request->flags, &loan, why);
 	if (err)
 		return err;

@@ -46,12 +46,14 @@ struct dlend_loan_info {
 #define DLEND_BORROW_GUEST 1
 /* With DLEND_BORROW_GUEST: the lender handles MSI and MSI-X, too, and tells of them. */
 #define DLEND_BORROW_FORWARD 2
+/* With DLEND_BORROW_GUEST: this node returns the device when its user has closed it. */
+#define DLEND_BORROW_ONCE 4
 
 /**
  * dlend_borrower_borrow() - borrow a device of another node, and add it to this node
  * @fdid: the device
  * @window: bytes of the DMA window; 0 for the default
- * @flags: 0 or DLEND_BORROW_GUEST
+ * @flags: 0, or DLEND_BORROW_GUEST and others
  * @info: (nullable) set to a description of the loan; a driver may bind later
  * @why: set to the reason of an error
  *
@@ -312,6 +314,24 @@ bool dlend_guest_has_line(struct pci_dev *pdev);
  * Return: whether it was borrowed with DLEND_BORROW_FORWARD.
  */
 bool dlend_guest_forwards(struct pci_dev *pdev);
+
+/**
+ * dlend_guest_has_vectors() - ask whether the device can have several vectors of MSI
+ * @pdev: the function
+ *
+ * Return: true if the lender handles them, or this node remaps interrupts.
+ */
+bool dlend_guest_has_vectors(struct pci_dev *pdev);
+
+/**
+ * dlend_guest_closed() - say that the machine has closed the device
+ * @pdev: the function
+ *
+ * If it was borrowed with DLEND_BORROW_ONCE it is returned soon, which removes the function.
+ *
+ * Context: Process context. Does not wait.
+ */
+void dlend_guest_closed(struct pci_dev *pdev);
 
 /**
  * dlend_guest_irq_unmask() - say that the line interrupt was served

@@ -158,6 +158,8 @@ int run_borrow(const struct verb *verb, struct dl_ctl_request *request)
 		request->flags |= DL_CTL_GUEST;
 	if (opt.forward)
 		request->flags |= DL_CTL_FORWARD;
+	if (opt.once)
+		request->flags |= DL_CTL_ONCE;
 	/* Open the socket before the order, so that no event is missed. */
 	events = uevents_open();
 	err = order(verb->number, request, what);

@@ -104,7 +104,9 @@ static const struct verb verbs[] = {
 	  "other nodes have given an ID.\n"
 	  "--guest borrows the device for a virtual machine of this node, by the driver\n"
 	  "dl_mdev. WINDOW-SIZE is then the end of the memory that the machine can have.\n"
-	  "--forward does the same, and has the lender handle all interrupts and pass them on.\n",
+	  "--forward does the same, and has the lender handle all interrupts and pass them on.\n"
+	  "--once does the same as --guest, and the device is returned when the machine has\n"
+	  "closed it, however the machine ends.\n",
 	  ARG_ID, 1, 2, OPT_WAIT | OPT_CHOOSE | OPT_NODE | OPT_GUEST, DL_CTL_BORROW, "borrowed",
 	  run_borrow },
 	{ "return", "ID", "give a borrowed device back",
@@ -184,6 +186,12 @@ static bool set_guest(const char *value)
 static bool set_forward(const char *value)
 {
 	opt.forward = true;
+	return set_guest(value);
+}
+
+static bool set_once(const char *value)
+{
+	opt.once = true;
 	return set_guest(value);
 }
 
@@ -284,6 +292,8 @@ static const struct flag {
 	{ "guest", NULL, "borrow the device for a virtual machine", OPT_GUEST, set_guest },
 	{ "forward", NULL, "the same, and its lender handles its interrupts", OPT_GUEST,
 	  set_forward },
+	{ "once", NULL, "the same, and it is returned when the machine has closed it", OPT_GUEST,
+	  set_once },
 	{ "wait", "SECONDS",
 	  "wait no longer than this; " STRING_OF(WAIT_DEFAULT) " by default",
 	  OPT_WAIT, set_wait },

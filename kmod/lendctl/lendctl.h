@@ -24,6 +24,7 @@ struct options {
 	bool force;
 	bool guest;		/* borrow for a virtual machine */
 	bool forward;		/* and have the lender handle its interrupts */
+	bool once;		/* and return it when that machine has closed it */
 	unsigned int queues, interrupts;	/* 0: an equal share */
 	int wait_ms;
 	bool wait;		/* the user has said how long */

@@ -71,11 +71,8 @@ static void make_msi(struct lender_config *c, unsigned int at,
 	u16 flags = get16(c->shown, at + PCI_MSI_FLAGS);
 	unsigned int end = flags & PCI_MSI_FLAGS_64BIT ? 14 : 10;
 
-	/* The borrower gets one vector. */
-	hide16(c, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_QMASK |
-				      PCI_MSI_FLAGS_QSIZE |
-				      PCI_MSI_FLAGS_ENABLE);
-	set16(c->keep, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_ENABLE);
+	hide16(c, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_QSIZE | PCI_MSI_FLAGS_ENABLE);
+	set16(c->keep, at + PCI_MSI_FLAGS, PCI_MSI_FLAGS_QSIZE | PCI_MSI_FLAGS_ENABLE);
 	fill(c->keep, at + PCI_MSI_ADDRESS_LO, end - PCI_MSI_ADDRESS_LO);
 	c->msi = at;
 	c->msi_end = at + end;
@@ -332,10 +329,11 @@ static void refuse(struct lender_device *d, unsigned int at, unsigned int bits)
 }
 
 /*
- * Applies the borrower's MSI registers. If they enable MSI and the address lies in the
- * borrower's MSI window, address and data are written to the device and MSI is enabled
- * there. Otherwise MSI is disabled. A borrower writes the address in parts, so the
- * address is checked after each write to the registers.
+ * Applies the borrower's MSI registers. If they enable MSI, the address lies in the
+ * borrower's MSI window and the device has so many vectors, address, data and number are
+ * written to the device and MSI is enabled there. Otherwise MSI is disabled. A borrower
+ * writes the address in parts, so all is checked after each write to the registers. The
+ * number of a vector changes the data alone (PCI 3.0 6.8.1.3), never the address.
  */
 static void commit_msi(struct lender_device *d)
 {
@@ -343,13 +341,14 @@ static void commit_msi(struct lender_device *d)
 	unsigned int at = c->msi, data = PCI_MSI_DATA_32;
 	u16 flags = get16(c->shown, at + PCI_MSI_FLAGS), real;
 	u64 bus = gather(c->shown, at + PCI_MSI_ADDRESS_LO, 4);
+	u16 most = (flags & PCI_MSI_FLAGS_QMASK) >> 1, count = (flags & PCI_MSI_FLAGS_QSIZE) >> 4;
 	bool good;
 
 	if (flags & PCI_MSI_FLAGS_64BIT) {
 		bus |= (u64)gather(c->shown, at + PCI_MSI_ADDRESS_HI, 4) << 32;
 		data = PCI_MSI_DATA_64;
 	}
-	good = bus >= c->msi_bus && bus - c->msi_bus < c->msi_size;
+	good = bus >= c->msi_bus && bus - c->msi_bus < c->msi_size && count <= most;
 	pci_read_config_word(d->pdev, at + PCI_MSI_FLAGS, &real);
 	real &= ~(PCI_MSI_FLAGS_ENABLE | PCI_MSI_FLAGS_QSIZE);
 	if (good && flags & PCI_MSI_FLAGS_ENABLE) {
@@ -361,7 +360,7 @@ static void commit_msi(struct lender_device *d)
 					       upper_32_bits(bus));
 		pci_write_config_word(d->pdev, at + data,
 				      get16(c->shown, at + data));
-		real |= PCI_MSI_FLAGS_ENABLE;
+		real |= PCI_MSI_FLAGS_ENABLE | count << 4;
 	} else if (flags & PCI_MSI_FLAGS_ENABLE) {
 		refuse(d, at + PCI_MSI_ADDRESS_LO, 1);
 	}

@@ -18,7 +18,7 @@
 static bool allow_no_iommu;
 module_param(allow_no_iommu, bool, 0444);
 MODULE_PARM_DESC(allow_no_iommu,
-		 "lend devices without an IOMMU that translates for them and for the NTB adapters, or without interrupt remapping: a borrower can reach all memory of this node, or raise any of its interrupts");
+		 "lend devices without an IOMMU that translates for them and for the NTB adapters, without interrupt remapping, or below a switch without ACS: a borrower can reach all memory of this node, or raise any of its interrupts");
 
 /* Addresses of interrupt messages, which an IOMMU does not translate as memory. */
 #define INTERRUPTS_START 0xfee00000ULL
@@ -53,10 +53,34 @@ bool lender_iommu_bounds(struct dlend_peer *peer, struct dlend_why *why)
 	return true;
 }
 
+/*
+ * Returns a port of a switch that lets requests of @pdev pass to its other ports, so that
+ * no IOMMU sees them: ACS P2P Request Redirect is off there (PCIe 5.0 s6.12.1). NULL: there
+ * is none. The groups of Linux 6.1 do not tell: they do not join ports of one switch.
+ */
+static struct pci_dev *port_without_redirect(struct pci_dev *pdev)
+{
+	struct pci_dev *port;
+	u16 control;
+	int acs;
+
+	for (port = pci_upstream_bridge(pdev); port; port = pci_upstream_bridge(port)) {
+		if (pci_pcie_type(port) != PCI_EXP_TYPE_DOWNSTREAM ||
+		    list_is_singular(&port->bus->devices))
+			continue;
+		acs = pci_find_ext_capability(port, PCI_EXT_CAP_ID_ACS);
+		if (!acs || pci_read_config_word(port, acs + PCI_ACS_CTRL, &control) ||
+		    !(control & PCI_ACS_RR))
+			return port;
+	}
+	return NULL;
+}
+
 bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why)
 {
 	struct device *dev = &d->pdev->dev;
 	struct dlend_peer *peer;
+	struct pci_dev *port;
 	unsigned int i;
 	bool ok;
 
@@ -72,6 +96,13 @@ bool lender_iommu_permitted(struct lender_device *d, struct dlend_why *why)
 		dlend_why_set(why, -EPERM,
 			      "%s could raise any interrupt of this node, because its IOMMU does not remap interrupts; enable that, or load dl_lender with allow_no_iommu=1",
 			      pci_name(d->pdev));
+		return false;
+	}
+	port = port_without_redirect(d->pdev);
+	if (port) {
+		dlend_why_set(why, -EPERM,
+			      "%s could reach the devices below other ports of its switch without the IOMMU, because port %s does not redirect its requests; enable ACS there, or load dl_lender with allow_no_iommu=1",
+			      pci_name(d->pdev), pci_name(port));
 		return false;
 	}
 	for (i = 0; i < DLEND_PEERS_MAX; i++) {

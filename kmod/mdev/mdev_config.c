@@ -97,7 +97,8 @@ void mdev_config_open(struct mdev_guest *guest)
 		      PCI_MSIX_FLAGS_ENABLE | PCI_MSIX_FLAGS_MASKALL);
 	/* The user emulates the rest of the capability. */
 	if (pdev->msi_cap) {
-		guest->config[pdev->msi_cap + PCI_MSI_FLAGS] &= ~PCI_MSI_FLAGS_QMASK;
+		if (!dlend_guest_has_vectors(pdev))
+			guest->config[pdev->msi_cap + PCI_MSI_FLAGS] &= ~PCI_MSI_FLAGS_QMASK;
 		allow(guest, pdev->msi_cap + PCI_MSI_FLAGS, 2, PCI_MSI_FLAGS_ENABLE);
 	}
 	if (pdev->pm_cap)

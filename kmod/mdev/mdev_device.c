@@ -86,8 +86,10 @@ static void close_device(struct vfio_device *vdev)
 	mutex_lock(&guest->slot->lock);
 	guest->open = false;
 	reset(guest);
-	if (!mdev_is_lost(guest))
+	if (!mdev_is_lost(guest)) {
 		mdev_config_close(guest);
+		dlend_guest_closed(guest->slot->pdev);
+	}
 	mdev_bar_close(guest);
 	mdev_memory_close(guest);
 	mmdrop(guest->machine);

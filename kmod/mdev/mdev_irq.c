@@ -25,7 +25,7 @@ unsigned int mdev_irq_count(struct mdev_guest *guest, unsigned int index)
 	else if (index == VFIO_PCI_MSIX_IRQ_INDEX)
 		n = pci_msix_vec_count(pdev);
 	else if (index == VFIO_PCI_MSI_IRQ_INDEX)
-		n = min(pci_msi_vec_count(pdev), 1);
+		n = min(pci_msi_vec_count(pdev), dlend_guest_has_vectors(pdev) ? 32 : 1);
 	return clamp(n, 0, guest->forwards ? DLEND_IRQ_VECTORS : INT_MAX);
 }
 

@@ -91,17 +91,14 @@ static unsigned int find_msi(void)
 	return 0;
 }
 
-/* Interrupts of the lender itself: the address is not in the window. */
-static int msi_outside(void)
+/* Enables MSI with this address. */
+static int set_msi(u64 bus, u32 flags)
 {
-	u32 addr = 0xfee00000, upper = 0, data = 0x31, flags = PCI_MSI_FLAGS_ENABLE;
-	int err = take();
-	unsigned int at;
+	u32 addr = lower_32_bits(bus), upper = upper_32_bits(bus), data = 0x31;
+	unsigned int at = find_msi();
 	bool wide;
+	int err;
 
-	if (err)
-		return err;
-	at = find_msi();
 	if (!at)
 		return -ENOENT;
 	wide = answer.attach.config[at + PCI_MSI_FLAGS] & PCI_MSI_FLAGS_64BIT;
@@ -112,6 +109,19 @@ static int msi_outside(void)
 		err = ask_config(mine, loan, at + (wide ? PCI_MSI_DATA_64 : PCI_MSI_DATA_32),
 				 2, &data);
 	return err ?: ask_config(mine, loan, at + PCI_MSI_FLAGS, 2, &flags);
+}
+
+/* Interrupts of the lender itself: the address is not in the window. */
+static int msi_outside(void)
+{
+	return take() ?: set_msi(0xfee00000, PCI_MSI_FLAGS_ENABLE);
+}
+
+/* The address is good, and the device has one vector, not 32. */
+static int msi_too_many(void)
+{
+	return take() ?: set_msi(le64_to_cpu(answer.attach.msi_bus),
+				 PCI_MSI_FLAGS_ENABLE | 5 << 4);
 }
 
 static int extended_low(void)
@@ -147,6 +157,7 @@ const struct rogue_misdeed rogue_config[] = {
 	{ "config-returned", config_returned },
 	{ "config-all", config_all },
 	{ "msi-outside", msi_outside },
+	{ "msi-too-many", msi_too_many },
 	{ "extended-low", extended_low },
 	{ "extended-high", extended_high },
 	{ "extended-wrap", extended_wrap },

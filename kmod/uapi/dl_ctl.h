@@ -40,6 +40,8 @@ struct dl_ctl_function {
 #define DL_CTL_GUEST 1
 /* With DL_CTL_GUEST: its lender handles all its interrupts, and forwards them. */
 #define DL_CTL_FORWARD 2
+/* With DL_CTL_GUEST: it is returned when its user has closed it, or has ended. */
+#define DL_CTL_ONCE 4
 
 /*
  * struct dl_ctl_request - an order
@@ -48,7 +50,7 @@ struct dl_ctl_function {
  * @function: a function of this node
  * @window: bytes of DMA window; 0 lets the kernel choose
  * @target: another device
- * @flags: DL_CTL_GUEST, DL_CTL_FORWARD
+ * @flags: DL_CTL_GUEST, DL_CTL_FORWARD, DL_CTL_ONCE
  * @fabric: number of the network behind a device's port, for InfiniBand the subnet
  *          prefix; 0 if it is not known
  * @reserved: 0
