@@ -184,12 +184,14 @@ struct borrower_bus {
 	struct borrower_loan *loan;	/* NULL after the function was removed */
 };
 
+/* borrower_main.c */
+
+/* Soon ends a loan that is dead, revoked or left. The caller has a reference. Any context. */
+void borrower_reap(struct borrower_loan *loan);
+
 /* borrower_window.c */
 
 /* For works that wait for lenders or for the PCI core. */
-/* Ends a loan that is dead, revoked or left, soon. Any context; has a reference. */
-void borrower_reap(struct borrower_loan *loan);
-
 extern struct workqueue_struct *borrower_wq;
 extern struct srcu_struct borrower_srcu;
 

@@ -147,7 +147,7 @@ START_TEST(requests_pass_from_port_to_port)
     begin("acs=on");
     ck_assert_uint_eq(copy_to(gpus[1].memory + TO), GPU_ERROR_NONE);
     ck_assert_uint_eq(arrived(), DATA);
-    /* What no port has goes up: the memory of the machine. */
+    /* The memory of the machine is in no port's range, so this goes up. */
     gpu_put(&gpus[0], 0, GPU_COPY, COUNT, GPU_LOCAL, 0x800000);
     gpu_run(&gpus[0], 0);
     ck_assert_mem_eq(rig_ram(rig) + 0x800000, &(uint64_t){DATA}, 8);
