@@ -257,12 +257,12 @@ void exp_params_bars(const TopoPart *part, FabBar *bars)
     }
 }
 
-/* The data mover of a DMA engine for @direction; all 0 if the part has none. */
-static FabService move_of(const TopoPart *part, const char *direction)
+/* The beats of @section of a part; all 0 if the part has none. */
+static FabService beats_of(const TopoPart *part, const char *section)
 {
-    g_autofree char *beat = g_strdup_printf("dma.%s_move.beat", direction);
-    g_autofree char *clock = g_strdup_printf("dma.%s_move.clock", direction);
-    g_autofree char *gap = g_strdup_printf("dma.%s_move.gap", direction);
+    g_autofree char *beat = g_strdup_printf("%s.beat", section);
+    g_autofree char *clock = g_strdup_printf("%s.clock", section);
+    g_autofree char *gap = g_strdup_printf("%s.gap", section);
 
     if (!topo_part_has(part, beat)) {
         return (FabService){0};
@@ -299,8 +299,9 @@ FabEndpointParams exp_params_endpoint(const TopoPart *part)
         .writes = topo_part_int(part, "dma.writes"),
         .flight_bytes = topo_part_bytes(part, "dma.in_flight"),
         .queue = topo_part_int(part, "dma.queue"),
-        .read_move = move_of(part, "read"),
-        .write_move = move_of(part, "write"),
+        .read_move = beats_of(part, "dma.read_move"),
+        .write_move = beats_of(part, "dma.write_move"),
+        .move_bus = beats_of(part, "dma.move_bus"),
         .relaxed_ordering = topo_part_bool(part, "relaxed_ordering"),
         .id_ordering = topo_part_bool(part, "id_ordering"),
         .ecrc = topo_part_bool(part, "ecrc"),

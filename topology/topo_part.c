@@ -627,6 +627,7 @@ TopoPart *topo_part_new(const char *name, TopoPartKind kind, TopoPlace where,
         check_beats(&maker, "service");
         check_beats(&maker, "dma.read_move");
         check_beats(&maker, "dma.write_move");
+        check_beats(&maker, "dma.move_bus");
         check_at_most(&maker, "dma.write_size", "mps");
         check_at_most(&maker, "dma.read_size", "mrrs");
         check_tags(&maker);

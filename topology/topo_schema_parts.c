@@ -315,16 +315,16 @@ static const TopoKey ntb_keys[] = {
     BUFFERS,
 };
 
-/* The three keys of the data mover for one direction. */
-#define MOVE(DIRECTION, HELP)                                                  \
-    MAY("dma." DIRECTION "_move.beat", BYTES, NULL, "1B", "4096B", POWER,      \
+/* The three keys of a data mover, or of the bus that both share. */
+#define MOVE(SECTION, HELP, GAP)                                               \
+    MAY("dma." SECTION ".beat", BYTES, NULL, "1B", "4096B", POWER,             \
         "its DMA engine " HELP                                                 \
         ", one operation after the other; with `clock` and `gap`, or none "    \
         "of them"),                                                            \
-        MAY("dma." DIRECTION "_move.clock", TIME, NULL, "1ps", "1us", 0,       \
+        MAY("dma." SECTION ".clock", TIME, NULL, "1ps", "1us", 0,              \
             "time of such a beat"),                                            \
-        MAY("dma." DIRECTION "_move.gap", INT, NULL, "0", "64", 0,             \
-            "beats added for each request of a read, or for each write")
+        MAY("dma." SECTION ".gap", INT, NULL, "0", "64", 0,                    \
+            "beats added for each " GAP)
 
 #define DEVICE                                                                  \
     LINK,                                                                       \
@@ -360,10 +360,20 @@ static const TopoKey ntb_keys[] = {
             "ready at its port, in one queue: requests wait behind writes"),    \
         MAY("dma.in_flight", BYTES, "0B", "0B", "1GiB", 0,                      \
             "bytes of reads under way at a time; 0B: only `dma.reads` limits"), \
-        MOVE("read", "moves the data of a read inside the device, when all "    \
-                     "are in, in beats of this size"),                          \
-        MOVE("write", "moves the data of a write inside the device, before "    \
-                      "its first TLP, in beats of this size"),                  \
+        MOVE(                                                                   \
+            "read_move",                                                        \
+            "moves the data of a read inside the device, when all are in, in "  \
+            "beats of this size",                                               \
+            "request of a read"),                                               \
+        MOVE("write_move",                                                      \
+             "moves the data of a write inside the device, before its first "   \
+             "TLP, in beats of this size",                                      \
+             "write"),                                                          \
+        MOVE(                                                                   \
+            "move_bus",                                                         \
+            "begins to move the data of a read or a write when it has a bus, "  \
+            "which both share in turn, and keeps it for beats of this size",    \
+            "read or write"),                                                   \
         MAY("ats.entries", INT, "0", "0", "1048576", 0,                         \
             "translations that its Address Translation Cache holds; 0: it has " \
             "none. It uses ATS if the `iommu` of its host is on, and has "      \

@@ -43,110 +43,11 @@ static inline FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
     return tlp;
 }
 
-static void queue_push(DmaQueue *queue, FabDma *dma)
-{
-    dma->next = NULL;
-    if (queue->tail) {
-        queue->tail->next = dma;
-    } else {
-        queue->head = dma;
-    }
-    queue->tail = dma;
-}
-
 static void queue_push_first(DmaQueue *queue, FabDma *dma)
 {
     dma->next = queue->head;
     queue->head = dma;
     queue->tail = queue->tail && dma->next ? queue->tail : dma;
-}
-
-static void queue_pop(DmaQueue *queue)
-{
-    queue->head = queue->head->next;
-    if (!queue->head) {
-        queue->tail = NULL;
-    }
-}
-
-/* ---- Moving data inside the device ------------------------------------ */
-
-static inline SimTime beats_time(const FabService *move, uint64_t beats)
-{
-    return (SimTime)beats * move->beat_ps;
-}
-
-/* Time to move the data of the read @dma. */
-static SimTime read_move_time(const FabEndpointParams *params,
-                              const FabDma *dma)
-{
-    const FabService *move = &params->read_move;
-    FabBusAddr last = dma->addr + dma->size_bytes - 1;
-    uint64_t beats = last / move->beat_bytes - dma->addr / move->beat_bytes + 1;
-    uint64_t requests =
-        last / params->read_bytes - dma->addr / params->read_bytes + 1;
-
-    return beats_time(move, beats + requests * move->gap_beats);
-}
-
-static SimTime write_move_time(const FabService *move, const FabDma *dma)
-{
-    uint64_t beats =
-        (dma->size_bytes + move->beat_bytes - 1) / move->beat_bytes;
-
-    return beats_time(move, beats + move->gap_beats);
-}
-
-/* Begins the write @dma: the engine moves its data, then waits
- * params.write_latency. */
-static void write_start(FabEndpoint *endpoint, FabDma *dma)
-{
-    DmaEngine *engine = &endpoint->dma;
-    SimTime now = sim_engine_now(endpoint->component.engine);
-
-    engine->writes_started++;
-    engine->start_turn = dma->function;
-    dma->not_before = now + endpoint->params.write_latency;
-    if (endpoint->params.write_move.beat_bytes) {
-        engine->write_moved_at =
-            MAX(engine->write_moved_at, now) +
-            write_move_time(&endpoint->params.write_move, dma);
-        dma->not_before =
-            engine->write_moved_at + endpoint->params.write_latency;
-    }
-}
-
-/* The data of the read @dma are in. */
-static void read_in(FabEndpoint *endpoint, FabDma *dma)
-{
-    DmaEngine *engine = &endpoint->dma;
-    SimTime now = sim_engine_now(endpoint->component.engine);
-
-    if (!endpoint->params.read_move.beat_bytes || dma->is_direct) {
-        dma->done(dma);
-        return;
-    }
-    engine->read_moved_at = MAX(engine->read_moved_at, now) +
-                            read_move_time(&endpoint->params, dma);
-    dma->not_before = engine->read_moved_at;
-    queue_push(&engine->moving, dma);
-    if (engine->moving.head == dma) {
-        sim_event_schedule(&engine->move_event, dma->not_before);
-    }
-}
-
-static void move_event(SimEvent *event)
-{
-    FabEndpoint *endpoint =
-        SIM_CONTAINER_OF(event, FabEndpoint, dma.move_event);
-    DmaQueue *queue = &endpoint->dma.moving;
-    FabDma *dma = queue->head;
-
-    queue_pop(queue);
-    if (queue->head) {
-        sim_event_schedule(event, queue->head->not_before);
-    }
-    dma->done(dma);
 }
 
 /* ---- Requests --------------------------------------------------------- */
@@ -235,8 +136,7 @@ static DmaQueue *writes_next(FabEndpoint *endpoint, SimTime now)
     return NULL;
 }
 
-/* Issues writes until the egress takes no more. */
-static SIM_HOT void writes_issue(FabEndpoint *endpoint)
+SIM_HOT void fab_dma_writes_issue(FabEndpoint *endpoint)
 {
     FabPort *port = endpoint->component.ports[0];
     SimTime now = sim_engine_now(endpoint->component.engine);
@@ -257,8 +157,8 @@ static SIM_HOT void writes_issue(FabEndpoint *endpoint)
         tlp->transaction = dma->transaction;
         fab_account_made(&endpoint->component.fabric->accounts, tlp);
         if (dma->issued_bytes == dma->size_bytes) {
-            queue_pop(queue);
-            queue_push(&endpoint->dma.leaving, dma);
+            fab_dma_queue_pop(queue);
+            fab_dma_queue_push(&endpoint->dma.leaving, dma);
             dma->last_order =
                 is_for_atc(endpoint, dma)
                     ? IN_ATC | fab_atc_posted_received(endpoint->atc)
@@ -334,7 +234,7 @@ static SIM_HOT void reads_issue(FabEndpoint *endpoint)
             dma->function->counters.read_bytes += tlp->request_bytes;
         }
         if (dma->issued_bytes == dma->size_bytes) {
-            queue_pop(queue);
+            fab_dma_queue_pop(queue);
         }
         request_send(endpoint, dma, tlp);
     }
@@ -346,7 +246,7 @@ static SIM_HOT void reads_issue(FabEndpoint *endpoint)
 
 static void start_event(SimEvent *event)
 {
-    writes_issue(SIM_CONTAINER_OF(event, FabEndpoint, dma.start_event));
+    fab_dma_writes_issue(SIM_CONTAINER_OF(event, FabEndpoint, dma.start_event));
 }
 
 /* ---- Ends ------------------------------------------------------------ */
@@ -375,9 +275,8 @@ static void held_start(FabEndpoint *endpoint)
         function = function->next;
         dma = function->lane.held.head;
         if (dma) {
-            queue_pop(&function->lane.held);
-            queue_push(&function->lane.writes, dma);
-            write_start(endpoint, dma);
+            fab_dma_queue_pop(&function->lane.held);
+            fab_dma_write_begin(endpoint, dma);
             return;
         }
     } while (function != last);
@@ -398,7 +297,7 @@ static void write_left(FabEndpoint *endpoint, const FabTlp *tlp)
         return;
     }
     if (!before) {
-        queue_pop(queue);
+        fab_dma_queue_pop(queue);
     } else {
         before->next = dma->next;
         if (queue->tail == dma) {
@@ -468,7 +367,7 @@ SIM_HOT void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
         write_left(endpoint, tlp);
     }
     if (fab_dma_has_writes(endpoint)) {
-        writes_issue(endpoint);
+        fab_dma_writes_issue(endpoint);
     }
     if (fab_dma_has_reads(endpoint, false)) {
         reads_issue(endpoint);
@@ -493,7 +392,7 @@ static void read_finish(FabEndpoint *endpoint, uint16_t tag)
         reads_issue(endpoint);
     }
     if (dma->finished_bytes == dma->size_bytes) {
-        read_in(endpoint, dma);
+        fab_dma_read_in(endpoint, dma);
     }
 }
 
@@ -640,31 +539,32 @@ void fab_dma_translated(FabEndpoint *endpoint, FabDma *dma)
     DmaEngine *engine = &endpoint->dma;
     DmaLane *lane = &dma->function->lane;
     bool writes = dma->type == FAB_TLP_MWR;
-    bool is_held = writes && !dma->is_direct && endpoint->params.writes &&
-                   engine->writes_started >= endpoint->params.writes;
-    DmaQueue *queue = dma->is_direct
-                          ? writes ? &lane->thread_writes : &lane->thread_reads
-                      : is_held ? &lane->held
-                      : writes  ? &lane->writes
-                                : &lane->reads;
+    DmaQueue *queue =
+        writes           ? dma->is_direct ? &lane->thread_writes : &lane->writes
+        : dma->is_direct ? &lane->thread_reads
+                         : &lane->reads;
 
-    if (dma->is_fetch) {
-        queue_push_first(queue, dma);
-    } else {
-        queue_push(queue, dma);
-    }
     if (writes) {
         dma->transaction =
             dma->metered ? fab_transaction_new(endpoint->component.fabric) : 0;
-        if (!dma->is_direct && !is_held) { /* those of threads begin at once */
-            write_start(endpoint, dma);
-        }
     }
-    if (is_held || queue->head != dma) {
+    if (writes && !dma->is_direct) { /* those of threads begin at once */
+        if (endpoint->params.writes &&
+            engine->writes_started >= endpoint->params.writes) {
+            fab_dma_queue_push(&lane->held, dma);
+            return;
+        }
+        fab_dma_write_begin(endpoint, dma);
+    } else if (dma->is_fetch) {
+        queue_push_first(queue, dma);
+    } else {
+        fab_dma_queue_push(queue, dma);
+    }
+    if (queue->head != dma) {
         return;
     }
     if (writes) {
-        writes_issue(endpoint);
+        fab_dma_writes_issue(endpoint);
     } else {
         reads_issue(endpoint);
     }
@@ -722,15 +622,14 @@ void fab_dma_init(FabEndpoint *endpoint)
     sim_event_init(&engine->timeout_event, endpoint->component.engine,
                    timeout_event, SIM_PRIORITY_NORMAL,
                    endpoint->component.rank + 1);
-    sim_event_init(&engine->move_event, endpoint->component.engine, move_event,
-                   SIM_PRIORITY_NORMAL, endpoint->component.rank + 1);
+    fab_dma_move_init(endpoint);
 }
 
 void fab_dma_free(FabEndpoint *endpoint)
 {
     sim_event_cancel(&endpoint->dma.start_event);
     sim_event_cancel(&endpoint->dma.drain_event);
-    sim_event_cancel(&endpoint->dma.move_event);
+    fab_dma_move_done(endpoint);
     sim_event_cancel(&endpoint->dma.timeout_event);
     g_free(endpoint->dma.tags);
 }

@@ -63,6 +63,19 @@ static void queue_waiters(const FabEndpoint *endpoint, const DmaQueue *queue,
     }
 }
 
+/* The reads of @queue, whose data are in. */
+static void moving_waiters(const DmaQueue *queue, FabDmaWaiterFn fn, void *data)
+{
+    for (const FabDma *dma = queue->head; dma; dma = dma->next) {
+        fn(data, &(FabDmaWaiter){
+                     .flow = dma->flow,
+                     .phase = FAB_DMA_DRAINING,
+                     .bytes = dma->size_bytes,
+                     .place = FAB_PLACE_DEVICE,
+                 });
+    }
+}
+
 static void read_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
                          void *data)
 {
@@ -92,14 +105,8 @@ static void read_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn,
                      .place = FAB_PLACE_DEVICE,
                  });
     }
-    for (const FabDma *dma = engine->moving.head; dma; dma = dma->next) {
-        fn(data, &(FabDmaWaiter){
-                     .flow = dma->flow,
-                     .phase = FAB_DMA_DRAINING,
-                     .bytes = dma->size_bytes,
-                     .place = FAB_PLACE_DEVICE,
-                 });
-    }
+    moving_waiters(&engine->read_mover.waiting, fn, data);
+    moving_waiters(&engine->moving, fn, data);
 }
 
 static void write_waiters(const FabEndpoint *endpoint, const DmaQueue *queue,
@@ -141,6 +148,7 @@ void fab_dma_waiters(const FabEndpoint *endpoint, FabDmaWaiterFn fn, void *data)
     read_waiters(endpoint, fn, data);
     /* The writes in `leaving` were ordered before those in `writes`. */
     write_waiters(endpoint, &endpoint->dma.leaving, false, fn, data);
+    write_waiters(endpoint, &endpoint->dma.write_mover.waiting, true, fn, data);
     do {
         write_waiters(endpoint, &function->lane.writes, false, fn, data);
         write_waiters(endpoint, &function->lane.held, true, fn, data);

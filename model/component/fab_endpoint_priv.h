@@ -35,6 +35,12 @@ typedef struct DmaLane {
     bool is_threads_turn;                 /* when both have a request */
 } DmaLane;
 
+/* Moves the data of the orders of one direction inside the device. */
+typedef struct DmaMover {
+    SimTime free_at;  /* when the data of the last order are moved */
+    DmaQueue waiting; /* orders that wait for the bus */
+} DmaMover;
+
 /* Splits orders into TLPs, and matches completions with them. */
 typedef struct DmaEngine {
     /* The functions whose write began, and that made a write and a read,
@@ -42,11 +48,13 @@ typedef struct DmaEngine {
     FabEndpoint *start_turn, *write_turn, *read_turn;
     DmaQueue leaving; /* writes whose last TLP waits at the egress */
     uint32_t writes_started;
-    SimTime write_moved_at; /* when the data of the last write are moved */
-    SimEvent start_event;   /* the first write's latency is over */
-    DmaQueue moving;        /* reads whose data are moved, by not_before */
-    SimTime read_moved_at;
+    SimEvent start_event; /* the first write's latency is over */
+    DmaMover read_mover, write_mover;
+    DmaQueue moving; /* reads whose data are moved, by not_before */
     SimEvent move_event;
+    SimTime bus_free_at; /* the bus that both movers share */
+    DmaMover *bus_turn;  /* that gets it if both want it */
+    SimEvent bus_event;
     uint64_t flight_bytes; /* of reads under way, without those of threads */
     DmaRead *tags;
     uint16_t free_tag;
@@ -72,6 +80,25 @@ struct FabEndpoint {
     FabCompleter completer; /* memory or registers behind the BARs */
     FabEndpointCounters counters;
 };
+
+static inline void fab_dma_queue_push(DmaQueue *queue, FabDma *dma)
+{
+    dma->next = NULL;
+    if (queue->tail) {
+        queue->tail->next = dma;
+    } else {
+        queue->head = dma;
+    }
+    queue->tail = dma;
+}
+
+static inline void fab_dma_queue_pop(DmaQueue *queue)
+{
+    queue->head = queue->head->next;
+    if (!queue->head) {
+        queue->tail = NULL;
+    }
+}
 
 /* Returns whether another read may be under way. One always may. */
 static inline bool fab_dma_has_flight_room(const FabEndpoint *endpoint)
@@ -121,6 +148,16 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp);
 /* The write @tlp leaves the ATC, and is queued at the port next. */
 void fab_dma_leaves(FabEndpoint *endpoint, const FabTlp *tlp);
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp);
+/* Issues writes until the egress takes no more. */
+void fab_dma_writes_issue(FabEndpoint *endpoint);
+/* fab_dma_move.c */
+void fab_dma_move_init(FabEndpoint *endpoint);
+void fab_dma_move_done(FabEndpoint *endpoint);
+/* The write @dma begins: it joins the writes of its function when the engine
+ * moves its data. */
+void fab_dma_write_begin(FabEndpoint *endpoint, FabDma *dma);
+/* The data of the read @dma are in. */
+void fab_dma_read_in(FabEndpoint *endpoint, FabDma *dma);
 /* fab_dma_observe.c: the tags, the bytes in flight (if params.flight_bytes
  * limits them), and the orders that are not done. */
 void fab_dma_resource(const FabEndpoint *endpoint, FabResourceState *ret_state);

@@ -61,6 +61,7 @@ static void add_device_changes(Gen *gen)
         "dma.in_flight: 1KiB",
         "dma.read_move: {beat: 64B, clock: 5ns, gap: 3}",
         "dma.write_move: {beat: 32B, clock: 5ns, gap: 0}",
+        "dma.move_bus: {beat: 16B, clock: 2ns, gap: 3}",
         "service: {beat: 16B, clock: 4ns, gap: 1}",
         "buffers.collect: 4KiB",
         "buffers.replay: 2KiB",

@@ -418,6 +418,72 @@ START_TEST(reads_are_moved_at_the_end)
 }
 END_TEST
 
+/* Reads and writes share a bus inside the device, in turn: a pair of them takes
+ * its time on the bus twice, unless a mover of one direction takes longer. One
+ * direction alone is as quick as the slower of its mover and the bus. In the
+ * third case writes leave the bus free for two reads each: 2 x 7 + 7 us for
+ * these, and for the other half of the writes the 20 us of their mover. */
+START_TEST(both_directions_share_a_bus)
+{
+    enum {
+        ORDERS = 100
+    };
+    /* 1 us for each 64 B and 3 us for each order. */
+    static const struct {
+        uint64_t size;
+        SimTime read_beat, write_beat; /* of 64 B */
+        double alone[2], beside[2];    /* us for each order */
+    } cases[] = {
+        {256, 0, 0, {7, 7}, {14, 14}},
+        {256, 2 * SIM_US, 3 * SIM_US, {8, 12}, {14, 14}},
+        {256, 1 * SIM_US, 5 * SIM_US, {7, 20}, {10.5, 20.5}},
+        {64, 2 * SIM_US, 6 * SIM_US, {4, 6}, {8, 8}},
+        {1000, 1 * SIM_US, 2 * SIM_US, {19, 32}, {38, 38}},
+    };
+
+    for (unsigned i = 0; i < 3 * G_N_ELEMENTS(cases); i++) {
+        g_autoptr(Fixture) fixture = fixture_new();
+        FabEndpointParams params = fixture_device();
+        FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 16);
+        unsigned way = i % 3; /* reads, writes, both */
+        const double *us = way == 2 ? cases[i / 3].beside : cases[i / 3].alone;
+        unsigned count = 0;
+        Done orders[2][ORDERS];
+        Face face;
+
+        params.read_bytes = 4096;
+        params.read_move = (FabService){64, 0, cases[i / 3].read_beat, 0};
+        params.write_move = (FabService){64, 0, cases[i / 3].write_beat, 0};
+        params.move_bus = (FabService){64, 3, 1 * SIM_US, 0};
+        face_init(&face, fixture, &params, &port);
+        face.end->got = answer_all;
+        for (unsigned n = 0; n < 2 * ORDERS; n++) {
+            Done *order = &orders[n % 2][n / 2];
+
+            *order = (Done){.count = &count, .fixture = fixture};
+            if (way != 2 && n % 2 != way) {
+                continue;
+            }
+            order->dma = (FabDma){.type = n % 2 ? FAB_TLP_MWR : FAB_TLP_MRD,
+                                  .addr = n * KIB(4),
+                                  .size_bytes = cases[i / 3].size,
+                                  .done = note_done,
+                                  .owner = order};
+            fab_endpoint_dma(face.device, &order->dma);
+        }
+        fixture_run(fixture);
+        for (unsigned half = 0; half < 2; half++) {
+            if (way == 2 || half == way) {
+                fixture_assert_near((double)orders[half][ORDERS - 1].time,
+                                    us[half] * ORDERS * SIM_US, 0.015);
+            }
+        }
+        ck_assert_uint_eq(count, way == 2 ? 2 * ORDERS : ORDERS);
+        fixture_assert_drained(fixture);
+    }
+}
+END_TEST
+
 /* Reads have at most so many bytes under way; one always may. */
 START_TEST(bytes_in_flight_limit)
 {
@@ -681,6 +747,7 @@ int main(void)
     tcase_add_test(tcase, writes_are_moved_first);
     tcase_add_test(tcase, writes_under_way_are_limited);
     tcase_add_test(tcase, reads_are_moved_at_the_end);
+    tcase_add_test(tcase, both_directions_share_a_bus);
     tcase_add_test(tcase, bytes_in_flight_limit);
     tcase_add_test(tcase, attributes_are_sent);
     tcase_add_test(tcase, bar_reads_are_completed_on_boundaries);

@@ -57,6 +57,10 @@ typedef struct FabEndpointParams {
      * touch, and gap_beats for each request. A write takes its beats before
      * its first TLP, counted from its first byte, and gap_beats. */
     FabService read_move, write_move;
+    /* A bus inside the device that both directions share: the move of each
+     * order begins when the bus is free, and has it for the beats of its bytes
+     * and gap_beats. Directions take turns. beat_bytes = 0: no such bus. */
+    FabService move_bus;
     bool relaxed_ordering; /* sets RO in its requests */
     bool id_ordering;      /* sets IDO in its requests */
     bool ecrc;             /* adds a TLP digest to every TLP */
