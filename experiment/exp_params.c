@@ -200,6 +200,8 @@ FabRootParams exp_params_root(const TopoPart *part, bool iommu)
                                topo_part_int(part, "iommu.cache_2m"),
                                topo_part_int(part, "iommu.cache_1g")},
                 .walks = topo_part_int(part, "iommu.walks"),
+                .in_order = topo_part_bool(part, "iommu.in_order"),
+                .replay = topo_part_time(part, "iommu.replay"),
                 .loan_domains = topo_part_bool(part, "iommu.loan_domains"),
                 .mixed = topo_part_bool(part, "iommu.mixed"),
                 .page_bytes = topo_part_bytes(part, "iommu.page"),

@@ -198,6 +198,12 @@ static const TopoKey cpu_keys[] = {
     MAY("iommu.cache_1g", INT, "0", "0", "4096", 0,
         "the same for tables of 1 GiB pages, each for 512 GiB"),
     NEEDS("iommu.walks", INT, "1", "65536", 0, "page walks at a time"),
+    SWITCH("iommu.in_order",
+           "on: no request overtakes another one, and one that misses and "
+           "finds no walker stops all behind it"),
+    MAY("iommu.replay", TIME, "0ps", "0ps", "1ms", 0,
+        "time for which a walker stays busy after its walk, for each 64 B of "
+        "the read that it walked for"),
     {.key = "iommu.page",
      .type = TOPO_TYPE_BYTES,
      .fallback = "4KiB",

@@ -4,19 +4,23 @@
 #include "fab_ats_priv.h"
 #include "fab_iotlb_priv.h"
 #include "fab_port_priv.h"
-#include "fab_size.h"
 #include "fab_walk_cache_priv.h"
 
 #define ADDR_END    (1ULL << FAB_IOMMU_ADDR_BITS)
-#define WALKS_MAX   (1u << 16)
 #define FIRST_WALKS 64
 #define FIRST_HITS  64
 #define GOLDEN      0x9e3779b97f4a7c15ULL
+#define LINE_BYTES  64
+#define NO_PAGE     UINT64_MAX /* no key of a page */
+#define TRANSLATED                                                             \
+    (1ULL << 63) /* of the address of a TLP that is translated,                \
+                    and waits for others ahead of it */
 
 /* A page that missed the first level, until its translation is known. */
 typedef struct Walk {
     uint64_t key;        /* address of the page and number of its size */
-    FabTlp *head, *tail; /* TLPs that wait for it */
+    FabTlp *head, *tail; /* TLPs that wait for it, with params.in_order also for
+                            other pages; NULL: its walker is busy after it */
     SimTime asked;       /* when it began to wait for a walker */
     SimTime late;        /* sum over the further misses, while it waits for a
                             walker, of their times after `asked` */
@@ -62,6 +66,11 @@ struct FabIommu {
     Hit *hits; /* a ring */
     uint32_t hits_mask, hits_head, hits_tail;
     SimEvent hit_event;
+
+    /* params.in_order: requests that wait for the look-up in the first level.
+     * The first of them is a miss without a walker. */
+    FabFifo stalled;
+    SimTime stalled_since; /* when their number changed */
 
     FabTranslateFn done;
     void *owner;
@@ -201,7 +210,7 @@ static uint32_t walk_new(FabIommu *iommu, FabTlp *tlp, uint64_t key,
     return at;
 }
 
-static void walk_free(FabIommu *iommu, uint32_t at)
+static void walk_unlink(FabIommu *iommu, uint32_t at)
 {
     uint32_t *link = walk_bucket(iommu, iommu->walks[at].key);
 
@@ -209,6 +218,11 @@ static void walk_free(FabIommu *iommu, uint32_t at)
         link = &iommu->walks[*link].chain;
     }
     *link = iommu->walks[at].chain;
+}
+
+static void walk_free(FabIommu *iommu, uint32_t at)
+{
+    walk_unlink(iommu, at);
     iommu->walks[at].chain = iommu->free_walk;
     iommu->free_walk = at;
 }
@@ -248,154 +262,32 @@ static uint32_t list_pop(FabIommu *iommu, WalkList *list)
     return at;
 }
 
-/* The time of a walk for the page of @key. */
-static SimTime walk_time(FabIommu *iommu, uint64_t key)
-{
-    return iommu->params.walk + fab_walk_caches_reads(&iommu->caches,
-                                                      fab_page_key_base(key),
-                                                      fab_page_key_size(key)) *
-                                    iommu->params.walk_read;
-}
+/* ---- Order ----------------------------------------------------------- */
 
-/* Gives a walker to the first walk that waits for one. */
-static void walk_begin(FabIommu *iommu, SimTime now)
+/* The last walk among those that still have TLPs in `walking`; NULL: none. */
+static Walk *last_walking(const FabIommu *iommu)
 {
-    uint32_t at = list_pop(iommu, &iommu->queued);
-    uint32_t before = iommu->walking.tail;
-    Walk *walk = &iommu->walks[at];
+    uint32_t at = iommu->walking.tail;
 
-    walk->due = now + walk_time(iommu, walk->key);
-    walk->walks = true;
-    iommu->counters.walks++;
-    iommu->counters.wait_ps += (now - walk->asked) * walk->misses - walk->late;
-    while (before && iommu->walks[before].due > walk->due) {
-        before = iommu->walks[before].prev;
+    while (at && !iommu->walks[at].head) {
+        at = iommu->walks[at].prev;
     }
-    list_insert(iommu, &iommu->walking, at, before);
+    return at ? &iommu->walks[at] : NULL;
 }
 
-/* The walk @at needs a walker. */
-static void walk_ask(FabIommu *iommu, uint32_t at, SimTime now)
+/* The walk that ends after all others; NULL: none is under way. */
+static Walk *last_walk(const FabIommu *iommu)
 {
-    list_insert(iommu, &iommu->queued, at, iommu->queued.tail);
-    if (iommu->walking.count < iommu->params.walks) {
-        walk_begin(iommu, now);
-        if (iommu->walking.count == 1 || iommu->params.walk_read) {
-            sim_event_reschedule(&iommu->walk_event,
-                                 iommu->walks[iommu->walking.head].due);
-        }
-    }
+    uint32_t at = iommu->looking.tail;
+
+    return at ? &iommu->walks[at] : last_walking(iommu);
 }
 
-static void miss(FabIommu *iommu, FabTlp *tlp)
+static void walk_join(Walk *walk, FabTlp *tlp)
 {
-    const FabPageRange *range = fab_page_table_find(&iommu->table, tlp->addr);
-    uint64_t key = fab_page_key(tlp->addr, range ? range->size : 0);
-    SimTime now = sim_engine_now(iommu->engine);
-    Walk *walk = walk_find(iommu, key);
-    uint32_t at;
-
-    iommu->counters.misses++;
     tlp->next = NULL;
-    if (walk) {
-        walk->tail->next = tlp;
-        walk->tail = tlp;
-        if (!walk->walks) {
-            walk->misses++;
-            walk->late += now - walk->asked;
-        }
-        return;
-    }
-    at = walk_new(iommu, tlp, key, now);
-    if (!iommu->params.l2_entries) {
-        walk_ask(iommu, at, now);
-        return;
-    }
-    iommu->walks[at].due = now + iommu->params.l2_hit;
-    list_insert(iommu, &iommu->looking, at, iommu->looking.tail);
-    if (iommu->looking.count == 1) {
-        sim_event_schedule(&iommu->look_event, iommu->walks[at].due);
-    }
-}
-
-/* Enters the page of the TLPs from @tlp on into their first levels. */
-static void l1_fill(FabIommu *iommu, const FabTlp *tlp, uint32_t size,
-                    uint64_t delta)
-{
-    fab_iotlb_fill(l1_of(iommu, tlp), tlp->addr, size, delta);
-    while (G_UNLIKELY(iommu->l1_count > 1) && (tlp = tlp->next)) {
-        fab_iotlb_fill(l1_of(iommu, tlp), tlp->addr, size, delta);
-    }
-}
-
-/* The look-up of the first walk in the second level has ended. */
-static void look_ended(SimEvent *event)
-{
-    FabIommu *iommu = SIM_CONTAINER_OF(event, FabIommu, look_event);
-    uint32_t at = list_pop(iommu, &iommu->looking);
-    Walk *walk = &iommu->walks[at];
-    FabTlp *tlp = walk->head;
-    SimTime now = sim_engine_now(iommu->engine);
-    uint64_t delta;
-    uint32_t size;
-
-    if (iommu->looking.head) {
-        sim_event_schedule(event, iommu->walks[iommu->looking.head].due);
-    }
-    if (!fab_iotlb_find(&iommu->l2, tlp->addr)) {
-        /* Each of its misses waits for a walker from now on. */
-        walk->asked = now;
-        walk->late = 0;
-        walk_ask(iommu, at, now);
-        return;
-    }
-    size = fab_iotlb_last_size(&iommu->l2);
-    delta = iommu->l2.last_delta;
-    iommu->counters.l2_hits += walk->misses;
-    l1_fill(iommu, tlp, size, delta);
-    walk_free(iommu, at);
-    while (tlp) {
-        FabTlp *next = tlp->next;
-
-        finish(iommu, tlp, tlp->addr + delta, size);
-        tlp = next;
-    }
-}
-
-/* The first walk has ended. The IOMMU is consistent before iommu->done() gets
- * the TLPs, because that function may translate, map and unmap. */
-static void walk_ended(SimEvent *event)
-{
-    FabIommu *iommu = SIM_CONTAINER_OF(event, FabIommu, walk_event);
-    uint32_t at = list_pop(iommu, &iommu->walking);
-    FabTlp *tlp = iommu->walks[at].head;
-    const FabPageRange *range = fab_page_table_find(&iommu->table, tlp->addr);
-
-    if (range) {
-        l1_fill(iommu, tlp, range->size, range->delta);
-        if (iommu->params.l2_entries) {
-            fab_iotlb_fill(&iommu->l2, tlp->addr, range->size, range->delta);
-        }
-        fab_walk_caches_fill(&iommu->caches, tlp->addr, range->size);
-    }
-    walk_free(iommu, at);
-    if (iommu->queued.count) {
-        walk_begin(iommu, sim_engine_now(iommu->engine));
-    }
-    if (iommu->walking.count) {
-        sim_event_schedule(event, iommu->walks[iommu->walking.head].due);
-    }
-    while (tlp) {
-        FabTlp *next = tlp->next;
-
-        range = fab_page_table_find(&iommu->table, tlp->addr);
-        if (range) {
-            finish(iommu, tlp, tlp->addr + range->delta, range->size);
-        } else {
-            finish_fault(iommu, tlp);
-        }
-        tlp = next;
-    }
+    walk->tail->next = tlp;
+    walk->tail = tlp;
 }
 
 /* ---- Hits ------------------------------------------------------------ */
@@ -440,33 +332,335 @@ static void hit_ended(SimEvent *event)
     iommu->done(iommu->owner, hit.tlp, hit.phys, false);
 }
 
+/* @tlp has hit @l1. Returns whether its translation is known now. */
+static inline bool hit_begin(FabIommu *iommu, FabTlp *tlp, const FabIotlb *l1,
+                             FabBusAddr *ret_phys)
+{
+    Walk *last;
+
+    iommu->counters.hits++;
+    if (G_UNLIKELY(tlp->at == FAB_AT_REQUEST)) {
+        tlp->data =
+            fab_ats_entry(tlp->addr + l1->last_delta, fab_iotlb_last_size(l1));
+    }
+    if (G_UNLIKELY(iommu->params.in_order) && (last = last_walk(iommu))) {
+        tlp->addr = (tlp->addr + l1->last_delta) | TRANSLATED;
+        walk_join(last, tlp);
+        return false;
+    }
+    if (iommu->hit_time) {
+        hit_wait(iommu, tlp, tlp->addr + l1->last_delta);
+        return false;
+    }
+    *ret_phys = tlp->addr + l1->last_delta;
+    return true;
+}
+
+/* ---- Misses ---------------------------------------------------------- */
+
+/* The time of a walk for the page of @key. */
+static SimTime walk_time(FabIommu *iommu, uint64_t key)
+{
+    return iommu->params.walk + fab_walk_caches_reads(&iommu->caches,
+                                                      fab_page_key_base(key),
+                                                      fab_page_key_size(key)) *
+                                    iommu->params.walk_read;
+}
+
+/* Enters a walk into `walking`. */
+static void walking_insert(FabIommu *iommu, uint32_t at)
+{
+    uint32_t before = iommu->walking.tail;
+
+    while (before && iommu->walks[before].due > iommu->walks[at].due) {
+        before = iommu->walks[before].prev;
+    }
+    list_insert(iommu, &iommu->walking, at, before);
+}
+
+/* The walk @at has ended. Its walker stays busy for params.replay for each line
+ * of @tlp, a read. */
+static void walk_release(FabIommu *iommu, uint32_t at, const FabTlp *tlp)
+{
+    Walk *walk = &iommu->walks[at];
+    uint32_t *bucket;
+
+    if (G_LIKELY(!iommu->params.replay) || tlp->type != FAB_TLP_MRD) {
+        walk_free(iommu, at);
+        return;
+    }
+    /* Later misses on the page do not find it. */
+    walk_unlink(iommu, at);
+    bucket = walk_bucket(iommu, NO_PAGE);
+    walk->key = NO_PAGE;
+    walk->chain = *bucket;
+    *bucket = at;
+    walk->head = walk->tail = NULL;
+    walk->due += iommu->params.replay *
+                 ((tlp->request_bytes + LINE_BYTES - 1) / LINE_BYTES);
+    walking_insert(iommu, at);
+}
+
+/* Gives a walker to the first walk that waits for one. */
+static void walk_begin(FabIommu *iommu, SimTime now)
+{
+    uint32_t at = list_pop(iommu, &iommu->queued);
+    Walk *walk = &iommu->walks[at], *last;
+
+    walk->due = now + walk_time(iommu, walk->key);
+    if (G_UNLIKELY(iommu->params.in_order) && (last = last_walking(iommu))) {
+        walk->due = MAX(walk->due, last->due);
+    }
+    walk->walks = true;
+    iommu->counters.walks++;
+    iommu->counters.wait_ps += (now - walk->asked) * walk->misses - walk->late;
+    walking_insert(iommu, at);
+}
+
+/* The walk @at needs a walker. */
+static void walk_ask(FabIommu *iommu, uint32_t at, SimTime now)
+{
+    list_insert(iommu, &iommu->queued, at, iommu->queued.tail);
+    if (iommu->walking.count < iommu->params.walks) {
+        walk_begin(iommu, now);
+        if (iommu->walking.count == 1 || iommu->params.walk_read ||
+            iommu->params.replay) {
+            sim_event_reschedule(&iommu->walk_event,
+                                 iommu->walks[iommu->walking.head].due);
+        }
+    }
+}
+
+static void miss(FabIommu *iommu, FabTlp *tlp)
+{
+    const FabPageRange *range = fab_page_table_find(&iommu->table, tlp->addr);
+    uint64_t key = fab_page_key(tlp->addr, range ? range->size : 0);
+    SimTime now = sim_engine_now(iommu->engine);
+    Walk *walk = walk_find(iommu, key);
+    uint32_t at;
+
+    iommu->counters.misses++;
+    tlp->next = NULL;
+    if (walk) {
+        walk_join(iommu->params.in_order ? last_walk(iommu) : walk, tlp);
+        if (!walk->walks) {
+            walk->misses++;
+            walk->late += now - walk->asked;
+        }
+        return;
+    }
+    at = walk_new(iommu, tlp, key, now);
+    if (!iommu->params.l2_entries) {
+        walk_ask(iommu, at, now);
+        return;
+    }
+    iommu->walks[at].due = now + iommu->params.l2_hit;
+    list_insert(iommu, &iommu->looking, at, iommu->looking.tail);
+    if (iommu->looking.count == 1) {
+        sim_event_schedule(&iommu->look_event, iommu->walks[at].due);
+    }
+}
+
+/* Returns whether @tlp, which has missed, must wait until fewer walks are
+ * under way. */
+static bool must_stall(FabIommu *iommu, const FabTlp *tlp)
+{
+    const FabPageRange *range;
+
+    if (iommu->walking.count + iommu->looking.count < iommu->params.walks) {
+        return false;
+    }
+    range = fab_page_table_find(&iommu->table, tlp->addr);
+    return !walk_find(iommu, fab_page_key(tlp->addr, range ? range->size : 0));
+}
+
+/* The number of stalled requests changes now. */
+static void stalled_note(FabIommu *iommu)
+{
+    SimTime now = sim_engine_now(iommu->engine);
+
+    iommu->counters.wait_ps +=
+        iommu->stalled.count * (now - iommu->stalled_since);
+    iommu->stalled_since = now;
+}
+
+static void stall(FabIommu *iommu, FabTlp *tlp)
+{
+    stalled_note(iommu);
+    fab_fifo_push(&iommu->stalled, tlp);
+}
+
+/* Enters the page of @tlp into its first level, and into those of the TLPs of
+ * the same page behind it. */
+static void l1_fill(FabIommu *iommu, const FabTlp *tlp, uint32_t size,
+                    uint64_t delta)
+{
+    uint64_t key = fab_page_key(tlp->addr, size);
+
+    fab_iotlb_fill(l1_of(iommu, tlp), tlp->addr, size, delta);
+    while (G_UNLIKELY(iommu->l1_count > 1) && (tlp = tlp->next)) {
+        if (fab_page_key(tlp->addr, size) == key) {
+            fab_iotlb_fill(l1_of(iommu, tlp), tlp->addr, size, delta);
+        }
+    }
+}
+
+/* Ends the translations of the TLPs from @tlp on. */
+static void tlps_release(FabIommu *iommu, FabTlp *tlp)
+{
+    while (tlp) {
+        FabTlp *next = tlp->next;
+        const FabPageRange *range;
+
+        if (G_UNLIKELY(tlp->addr & TRANSLATED)) {
+            iommu->done(iommu->owner, tlp, tlp->addr & ~TRANSLATED, false);
+        } else if ((range = fab_page_table_find(&iommu->table, tlp->addr))) {
+            finish(iommu, tlp, tlp->addr + range->delta, range->size);
+        } else {
+            finish_fault(iommu, tlp);
+        }
+        tlp = next;
+    }
+}
+
+/* The page of @tlp is translated. Ends the translations of the TLPs from @tlp
+ * on, up to @tail, or lets them wait for the walks ahead of them. */
+static void tlps_translated(FabIommu *iommu, FabTlp *tlp, FabTlp *tail,
+                            uint32_t size, uint64_t delta)
+{
+    uint64_t key = fab_page_key(tlp->addr, size);
+    Walk *last = iommu->params.in_order ? last_walking(iommu) : NULL;
+
+    for (FabTlp *next = tlp; next; next = next->next) {
+        if (fab_page_key(next->addr, size) != key) {
+            continue;
+        }
+        if (next->at == FAB_AT_REQUEST) {
+            next->data = fab_ats_entry(next->addr + delta, size);
+        }
+        next->addr = (next->addr + delta) | TRANSLATED;
+    }
+    if (last) {
+        last->tail->next = tlp;
+        last->tail = tail;
+    } else {
+        tlps_release(iommu, tlp);
+    }
+}
+
+/* Looks up the stalled requests, up to a miss that still has no walker. */
+static void stalled_resume(FabIommu *iommu)
+{
+    FabTlp *tlp;
+
+    while (G_UNLIKELY((tlp = iommu->stalled.head))) {
+        FabIotlb *l1 = l1_of(iommu, tlp);
+        bool is_hit =
+            fab_iotlb_is_last(l1, tlp->addr) || fab_iotlb_find(l1, tlp->addr);
+        FabBusAddr phys;
+
+        if (!is_hit && must_stall(iommu, tlp)) {
+            return;
+        }
+        stalled_note(iommu);
+        fab_fifo_pop(&iommu->stalled);
+        if (!is_hit) {
+            miss(iommu, tlp);
+        } else if (hit_begin(iommu, tlp, l1, &phys)) {
+            iommu->done(iommu->owner, tlp, phys, false);
+        }
+    }
+}
+
+/* The look-up of the first walk in the second level has ended. */
+static void look_ended(SimEvent *event)
+{
+    FabIommu *iommu = SIM_CONTAINER_OF(event, FabIommu, look_event);
+    uint32_t at = list_pop(iommu, &iommu->looking);
+    Walk *walk = &iommu->walks[at];
+    FabTlp *tlp = walk->head, *tail;
+    SimTime now = sim_engine_now(iommu->engine);
+    uint64_t delta;
+    uint32_t size;
+
+    if (iommu->looking.head) {
+        sim_event_schedule(event, iommu->walks[iommu->looking.head].due);
+    }
+    if (!fab_iotlb_find(&iommu->l2, tlp->addr)) {
+        /* Each of its misses waits for a walker from now on. */
+        walk->asked = now;
+        walk->late = 0;
+        walk_ask(iommu, at, now);
+        return;
+    }
+    size = fab_iotlb_last_size(&iommu->l2);
+    delta = iommu->l2.last_delta;
+    iommu->counters.l2_hits += walk->misses;
+    l1_fill(iommu, tlp, size, delta);
+    tail = walk->tail;
+    walk_free(iommu, at);
+    tlps_translated(iommu, tlp, tail, size, delta);
+    stalled_resume(iommu);
+}
+
+/* The first walk has ended. The IOMMU is consistent before iommu->done() gets
+ * the TLPs, because that function may translate, map and unmap. */
+static void walk_ended(SimEvent *event)
+{
+    FabIommu *iommu = SIM_CONTAINER_OF(event, FabIommu, walk_event);
+    uint32_t at = list_pop(iommu, &iommu->walking);
+    FabTlp *tlp = iommu->walks[at].head;
+    const FabPageRange *range =
+        tlp ? fab_page_table_find(&iommu->table, tlp->addr) : NULL;
+
+    if (range) {
+        l1_fill(iommu, tlp, range->size, range->delta);
+        if (iommu->params.l2_entries) {
+            fab_iotlb_fill(&iommu->l2, tlp->addr, range->size, range->delta);
+        }
+        fab_walk_caches_fill(&iommu->caches, tlp->addr, range->size);
+    }
+    if (tlp) {
+        walk_release(iommu, at, tlp);
+    } else { /* the walker was busy with a read's lines */
+        walk_free(iommu, at);
+    }
+    if (iommu->queued.count && iommu->walking.count < iommu->params.walks) {
+        walk_begin(iommu, sim_engine_now(iommu->engine));
+    }
+    if (iommu->walking.count) {
+        sim_event_schedule(event, iommu->walks[iommu->walking.head].due);
+    }
+    tlps_release(iommu, tlp);
+    stalled_resume(iommu);
+}
+
 FabTranslation fab_iommu_translate(FabIommu *iommu, FabTlp *tlp,
                                    FabBusAddr *ret_phys)
 {
     FabIotlb *l1 = l1_of(iommu, tlp);
     FabBusAddr addr = tlp->addr;
 
+    if (G_UNLIKELY(iommu->stalled.head) && addr < ADDR_END) {
+        stall(iommu, tlp);
+        return FAB_TRANSLATION_PENDING;
+    }
     if (G_UNLIKELY(!fab_iotlb_is_last(l1, addr))) {
         if (addr >= ADDR_END) {
             iommu->counters.faults++;
             return FAB_TRANSLATION_FAULT;
         }
         if (!fab_iotlb_find(l1, addr)) {
-            miss(iommu, tlp);
+            if (G_UNLIKELY(iommu->params.in_order) && must_stall(iommu, tlp)) {
+                stall(iommu, tlp);
+            } else {
+                miss(iommu, tlp);
+            }
             return FAB_TRANSLATION_PENDING;
         }
     }
-    iommu->counters.hits++;
-    if (G_UNLIKELY(tlp->at == FAB_AT_REQUEST)) {
-        tlp->data =
-            fab_ats_entry(addr + l1->last_delta, fab_iotlb_last_size(l1));
-    }
-    if (iommu->hit_time) {
-        hit_wait(iommu, tlp, addr + l1->last_delta);
-        return FAB_TRANSLATION_PENDING;
-    }
-    *ret_phys = addr + l1->last_delta;
-    return FAB_TRANSLATION_DONE;
+    return hit_begin(iommu, tlp, l1, ret_phys) ? FAB_TRANSLATION_DONE
+                                               : FAB_TRANSLATION_PENDING;
 }
 
 /* ---- Life ------------------------------------------------------------ */
@@ -504,73 +698,6 @@ void fab_iommu_free(FabIommu *iommu)
     g_free(iommu);
 }
 
-static bool check_params(const FabIommuParams *params, GError **error)
-{
-    uint32_t size;
-
-    if (!fab_iotlb_check(params->iotlb_entries, params->iotlb_ways, "an IOTLB",
-                         error) ||
-        (params->l2_entries &&
-         !fab_iotlb_check(params->l2_entries, params->l2_ways,
-                          "a second level of the IOTLB", error))) {
-        return false;
-    }
-    if (!params->walks || params->walks > WALKS_MAX) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "%u page walks at a time: must be 1 to %u", params->walks,
-                    WALKS_MAX);
-        return false;
-    }
-    /* With a walk shorter than a hit, TLPs of one page would overtake each
-     * other. */
-    if (params->hit < 0 || params->walk < params->hit || params->walk > SIM_S) {
-        g_autofree char *hit = fab_time_text(params->hit);
-        g_autofree char *walk = fab_time_text(params->walk);
-
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "an IOTLB hit of %s and a page walk of %s: must be 0 to "
-                    "1 s, and a walk no shorter than a hit",
-                    hit, walk);
-        return false;
-    }
-    /* The same with a second level that is quicker than the first one. */
-    if (params->l2_entries &&
-        (params->l2_hit < params->hit || params->l2_hit > SIM_S)) {
-        g_autofree char *hit = fab_time_text(params->hit);
-        g_autofree char *second = fab_time_text(params->l2_hit);
-
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "an IOTLB hit of %s and a second level of %s: the second "
-                    "level must take 0 to 1 s, and no less than the first",
-                    hit, second);
-        return false;
-    }
-    if (params->walk_read < 0 || params->walk_read > SIM_S) {
-        g_autofree char *read = fab_time_text(params->walk_read);
-
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "a read of a page table of %s: must be 0 to 1 s", read);
-        return false;
-    }
-    for (uint32_t i = 0; i < G_N_ELEMENTS(params->walk_cache); i++) {
-        if (params->walk_cache[i] > FAB_WALK_CACHE_MOST) {
-            g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                        "a paging-structure cache of %u entries: must be at "
-                        "most %u",
-                        params->walk_cache[i], FAB_WALK_CACHE_MOST);
-            return false;
-        }
-    }
-    if (!fab_page_size_find(params->page_bytes, &size)) {
-        g_set_error(error, FAB_ERROR, FAB_ERROR_CONFIG,
-                    "IOMMU pages of %" G_GUINT64_FORMAT
-                    " bytes: must be 4 KiB, 2 MiB or 1 GiB",
-                    params->page_bytes);
-        return false;
-    }
-    return true;
-}
-
 void fab_iommu_set_ports(FabIommu *iommu, unsigned ports)
 {
     g_assert(!iommu->l1 && ports > 0);
@@ -580,7 +707,7 @@ void fab_iommu_set_ports(FabIommu *iommu, unsigned ports)
 bool fab_iommu_realize(FabIommu *iommu, uint32_t rank, GError **error)
 {
     g_assert(!iommu->l1);
-    if (!check_params(&iommu->params, error)) {
+    if (!fab_iommu_check(&iommu->params, error)) {
         return false;
     }
     iommu->l1 = g_new0(FabIotlb, iommu->l1_count);
@@ -626,7 +753,7 @@ uint32_t fab_iommu_walking(const FabIommu *iommu)
 
 uint32_t fab_iommu_queued(const FabIommu *iommu)
 {
-    return iommu->queued.count;
+    return iommu->queued.count + iommu->stalled.count;
 }
 
 void fab_iommu_foreach(const FabIommu *iommu, FabIommuFn fn, void *data)
@@ -641,6 +768,9 @@ void fab_iommu_foreach(const FabIommu *iommu, FabIommuFn fn, void *data)
                 fn(data, tlp, lists[i] == &iommu->queued);
             }
         }
+    }
+    for (const FabTlp *tlp = iommu->stalled.head; tlp; tlp = tlp->next) {
+        fn(data, tlp, true);
     }
     for (uint32_t i = iommu->hits_head; i != iommu->hits_tail; i++) {
         fn(data, iommu->hits[i & iommu->hits_mask].tlp, false);

@@ -41,6 +41,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(FabIommu, fab_iommu_free)
  * FabTlp.ingress. Before fab_iommu_realize(). */
 void fab_iommu_set_ports(FabIommu *iommu, unsigned ports);
 
+/* fab_iommu_check.c: returns whether the parameters make sense. */
+bool fab_iommu_check(const FabIommuParams *params, GError **error);
+
 /*
  * Makes the IOTLB and the walkers. To be called once, before the first
  * translation. @rank is the rank of its events. Fails with FAB_ERROR_CONFIG
@@ -97,12 +100,14 @@ void fab_iommu_set_done(FabIommu *iommu, FabTranslateFn fn, void *owner);
  * not touch it. The order of the results of pending translations: walks of the
  * same time end in the order of their first misses; TLPs of one page come back
  * in the order of the calls; hits come back in the order of the calls. A hit
- * can overtake a miss on another page.
+ * can overtake a miss on another page. With params->in_order all results come
+ * in the order of the calls. The address of the TLP may have changed when its
+ * translation ends.
  */
 FabTranslation fab_iommu_translate(FabIommu *iommu, FabTlp *tlp,
                                    FabBusAddr *ret_phys);
 
-/* Page walks under way, and queued for a walker. */
+/* Walkers that are busy, and walks and stopped requests that wait for one. */
 uint32_t fab_iommu_walking(const FabIommu *iommu);
 uint32_t fab_iommu_queued(const FabIommu *iommu);
 
@@ -113,7 +118,8 @@ void fab_iommu_foreach(const FabIommu *iommu, FabIommuFn fn, void *data);
 
 /* Hits, misses and faults count TLPs; misses include those that join a walk.
  * Walks count from their begin. wait_ps is the sum over all misses of the time
- * until a walker began with the page. */
+ * until a walker began with the page, and over all requests that wait behind
+ * such a miss. */
 const FabIommuCounters *fab_iommu_counters(const FabIommu *iommu);
 
 /* Adds its IOTLBs to @sum, whose pages have @page_bytes at most. */

@@ -173,6 +173,8 @@ static void add_cpu_changes(Gen *gen, unsigned host)
         "iommu.page: 2MiB",
         "iommu.iotlb_entries: 1",
         "iommu.walks: 1",
+        "iommu.walks: 2, iommu.in_order: on",
+        "iommu.in_order: on, iommu.replay: 40ns, iommu.l2_entries: 128",
         "iommu.walks: 2, iommu.walk_read: 70ns, iommu.cache_4k: 2",
         "iommu.walk_read: 1us, iommu.cache_2m: 1, iommu.cache_1g: 1",
         "iommu.page: 1GiB, iommu.mixed: on",

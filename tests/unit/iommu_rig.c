@@ -64,10 +64,12 @@ FabTranslation rig_ask(Rig *rig, uint32_t at, FabBusAddr addr)
     FabTranslation result;
 
     *access = (Access){
-        .tlp = {.type = FAB_TLP_MWR,
+        .tlp = {.type = rig->read_bytes ? FAB_TLP_MRD : FAB_TLP_MWR,
                 .addr = addr,
-                .payload_bytes = 64,
+                .payload_bytes = rig->read_bytes ? 0 : 64,
+                .request_bytes = rig->read_bytes,
                 .ingress = rig->ingress},
+        .addr = addr,
         .time = sim_engine_now(rig->engine),
         .done = -1,
         .inside = true,

@@ -18,8 +18,9 @@
 
 /* One access: the request and its result. */
 typedef struct Access {
-    FabTlp tlp;
-    SimTime time; /* of the request */
+    FabTlp tlp;      /* the IOMMU may change its address */
+    FabBusAddr addr; /* of the request */
+    SimTime time;
     SimTime done; /* end of the translation; -1: not yet */
     FabBusAddr phys;
     bool fault;
@@ -37,7 +38,8 @@ typedef struct Rig {
     uint32_t next;                                 /* used by `more` */
     uint64_t stride;
     uint32_t pages;
-    FabPort *ingress; /* of the accesses (nullable) */
+    FabPort *ingress;    /* of the accesses (nullable) */
+    uint32_t read_bytes; /* the accesses are reads of this size; 0: writes */
 } Rig;
 
 /* IOTLB of 64 entries, fully associative; walks of 280 ns, 6 at a time; pages

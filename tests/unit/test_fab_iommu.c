@@ -44,6 +44,159 @@ START_TEST(distinct_misses_take_ceil_of_pages_by_walkers)
 }
 END_TEST
 
+/* Each miss is followed by hits, all at once. In order, the i-th miss finds a
+ * walker at floor(i / walkers) walks, and the hits behind it wait until its
+ * walk has ended. Otherwise no hit waits. */
+START_TEST(requests_keep_their_order)
+{
+    enum {
+        MISSES = 50,
+        HITS = 3,
+        COUNT = MISSES * (1 + HITS)
+    };
+
+    for (uint32_t i = 0; i < 2 * 7; i++) {
+        FabIommuParams params = rig_usual;
+        SimTime wait = 0, begin;
+        Rig *rig;
+
+        params.walks = 1 + i / 2;
+        params.in_order = i % 2;
+        rig = rig_new(&params, COUNT);
+        rig_map(rig, 0, GIB1, (MISSES + 1) * KIB4, KIB4);
+        ck_assert(!rig_touch(rig, 0));
+        begin = sim_engine_now(rig->engine);
+        for (uint32_t n = 0; n < COUNT; n++) {
+            rig_ask(rig, n, n % (1 + HITS) ? 64 : (1 + n / (1 + HITS)) * KIB4);
+        }
+        sim_engine_run(rig->engine);
+        for (uint32_t n = 0; n < COUNT; n++) {
+            SimTime round = n / (1 + HITS) / params.walks * params.walk;
+            bool hits = n % (1 + HITS);
+
+            assert_time_eq(rig->accesses[n].done - begin,
+                           hits && !params.in_order ? 0 : round + params.walk);
+            ck_assert(!params.in_order || rig->accesses[n].order == 1 + n);
+            ck_assert_uint_eq(rig->accesses[n].phys,
+                              GIB1 + rig->accesses[n].addr);
+            wait += hits && !params.in_order ? 0 : round;
+        }
+        ck_assert_uint_eq(fab_iommu_counters(rig->iommu)->hits, MISSES * HITS);
+        ck_assert_uint_eq(fab_iommu_counters(rig->iommu)->walks, 1 + MISSES);
+        assert_time_eq(fab_iommu_counters(rig->iommu)->wait_ps, wait);
+        ck_assert_uint_eq(fab_iommu_queued(rig->iommu), 0);
+        rig_free(rig);
+    }
+}
+END_TEST
+
+/* A walker that walked for a read stays busy for each 64 B of it, so the n-th
+ * walk ends after floor(n / walkers) (walk + replay) and a walk. After a write
+ * it is free at once. */
+START_TEST(replay_keeps_a_walker_busy)
+{
+    static const uint32_t sizes[] = {0, 4, 64, 65, 256, 512};
+    enum {
+        PAGES = 100
+    };
+
+    for (uint32_t i = 0; i < 2 * G_N_ELEMENTS(sizes); i++) {
+        uint32_t bytes = sizes[i / 2];
+        FabIommuParams params = rig_usual;
+        SimTime turn;
+        Rig *rig;
+
+        params.in_order = i % 2;
+        params.replay = 20 * SIM_NS;
+        turn = params.walk + (bytes + 63) / 64 * params.replay;
+        rig = rig_new(&params, PAGES);
+        rig->read_bytes = bytes;
+        rig_map(rig, 0, GIB1, PAGES * KIB4, KIB4);
+        for (uint32_t n = 0; n < PAGES; n++) {
+            rig_ask(rig, n, n * KIB4);
+        }
+        sim_engine_run(rig->engine);
+        for (uint32_t n = 0; n < PAGES; n++) {
+            assert_time_eq(rig->accesses[n].done,
+                           n / params.walks * turn + params.walk);
+        }
+        ck_assert_uint_eq(fab_iommu_walking(rig->iommu), 0);
+        rig_free(rig);
+    }
+}
+END_TEST
+
+/* Accesses a page at random, mapped or not, when one has ended. */
+static void ask_random(Rig *rig, Access *access)
+{
+    while (rig->next < rig->count) {
+        uint32_t at = rig->next++;
+        uint32_t page = at * 2654435761u >> 16;
+
+        rig->read_bytes = page % 3 * 100;
+        if (rig_ask(rig, at, page % rig->pages * KIB4) ==
+            FAB_TRANSLATION_PENDING) {
+            return;
+        }
+    }
+}
+
+/* All parameters together: every access ends once, in order, with the address
+ * that the table has. Every fourth page is not mapped. */
+START_TEST(all_end_in_order)
+{
+    enum {
+        PAGES = 400,
+        ACCESSES = 20000,
+        OUTSTANDING = 50
+    };
+
+    for (uint32_t i = 0; i < 16; i++) {
+        FabIommuParams params = rig_usual;
+        const FabIommuCounters *counters;
+        Rig *rig;
+
+        params.in_order = true;
+        params.walks = 1 + i % 5;
+        params.replay = i % 2 * 30 * SIM_NS;
+        params.hit = i / 2 % 2 * 10 * SIM_NS;
+        params.l2_entries = i / 4 % 2 * 128;
+        params.l2_hit = 20 * SIM_NS;
+        params.walk_read = i / 8 % 2 * 5 * SIM_NS;
+        params.walk_cache[0] = 4;
+        rig = rig_new(&params, ACCESSES);
+        rig->pages = PAGES;
+        rig->more = ask_random;
+        for (uint32_t n = 0; n < PAGES; n++) {
+            if (n % 4) {
+                rig_map(rig, n * KIB4, GIB1 + n * KIB4, KIB4, KIB4);
+            }
+        }
+        for (uint32_t n = 0; n < OUTSTANDING; n++) {
+            ask_random(rig, NULL);
+        }
+        sim_engine_run(rig->engine);
+        ck_assert_uint_eq(rig->ended, ACCESSES);
+        for (uint32_t n = 0; n < ACCESSES; n++) {
+            const Access *access = &rig->accesses[n];
+            bool is_mapped = access->addr / KIB4 % 4;
+
+            ck_assert(access->done >= access->time);
+            ck_assert_uint_eq(access->order, n);
+            ck_assert(access->fault == !is_mapped);
+            ck_assert(!is_mapped || access->phys == GIB1 + access->addr);
+        }
+        counters = fab_iommu_counters(rig->iommu);
+        ck_assert_uint_eq(counters->hits + counters->misses, ACCESSES);
+        ck_assert_uint_gt(counters->hits, 0);
+        ck_assert_uint_gt(counters->wait_ps, 0);
+        ck_assert_uint_eq(fab_iommu_walking(rig->iommu), 0);
+        ck_assert_uint_eq(fab_iommu_queued(rig->iommu), 0);
+        rig_free(rig);
+    }
+}
+END_TEST
+
 START_TEST(misses_on_a_page_share_one_walk)
 {
     FabIommuParams params = rig_usual;
@@ -378,7 +531,7 @@ static void change_and_ask(Rig *rig, Access *access)
 {
     if (rig->next < rig->count) {
         uint32_t at = rig->next++;
-        FabBusAddr page = access->tlp.addr & ~(KIB4 - 1);
+        FabBusAddr page = access->addr & ~(KIB4 - 1);
 
         ck_assert_uint_eq(fab_iommu_unmap(rig->iommu, page, KIB4), KIB4);
         rig_map(rig, page + rig->stride, page, KIB4, KIB4);
@@ -407,7 +560,7 @@ START_TEST(results_may_change_what_is_mapped)
     assert_time_eq(sim_engine_now(rig->engine),
                    (5 * CHAINS + 5) / 6 * rig_usual.walk);
     for (uint32_t i = 0; i < 5 * CHAINS; i++) {
-        uint64_t page = rig->accesses[i].tlp.addr;
+        uint64_t page = rig->accesses[i].addr;
 
         ck_assert_uint_eq(rig->accesses[i].phys,
                           page >= MIB2 ? page - MIB2 : page);
@@ -528,6 +681,8 @@ static const BadParams bad_params[] = {
     {{.iotlb_entries = 64, .walks = 1, .hit = 5, .page_bytes = KIB4},
      "an IOTLB hit of 5ps and a page walk of 0ps: must be 0 to 1 s, and a "
      "walk no shorter than a hit"},
+    {{.iotlb_entries = 64, .walks = 1, .replay = -1, .page_bytes = KIB4},
+     "a replay of -1ps: must be 0 to 1 s"},
     {{.iotlb_entries = 64, .walks = 1, .page_bytes = 8192},
      "IOMMU pages of 8192 bytes: must be 4 KiB, 2 MiB or 1 GiB"},
 };
@@ -639,6 +794,9 @@ int main(void)
     TCase *tcase = tcase_create("fab_iommu");
 
     tcase_add_test(tcase, distinct_misses_take_ceil_of_pages_by_walkers);
+    tcase_add_test(tcase, requests_keep_their_order);
+    tcase_add_test(tcase, replay_keeps_a_walker_busy);
+    tcase_add_test(tcase, all_end_in_order);
     tcase_add_test(tcase, misses_on_a_page_share_one_walk);
     tcase_add_test(tcase, far_beyond_the_working_set_walks_limit);
     tcase_add_loop_test(

@@ -287,7 +287,7 @@ static void naive_look(Naive *naive, NaiveWalk *walk, const Access *accesses)
         uint32_t at = g_array_index(walk->waiting, uint32_t, j);
 
         naive->done[at] = now;
-        naive->phys[at] = accesses[at].tlp.addr - page->iova + page->phys;
+        naive->phys[at] = accesses[at].addr - page->iova + page->phys;
     }
     naive_remove(naive, walk);
 }
@@ -304,7 +304,7 @@ static void naive_end(Naive *naive, NaiveWalk *walk, const Access *accesses)
     }
     for (uint32_t j = 0; j < walk->waiting->len; j++) {
         uint32_t at = g_array_index(walk->waiting, uint32_t, j);
-        FabBusAddr addr = accesses[at].tlp.addr;
+        FabBusAddr addr = accesses[at].addr;
 
         page = naive_page(naive, addr);
         naive->done[at] = now;

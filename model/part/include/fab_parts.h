@@ -37,7 +37,11 @@ typedef struct FabIommuParams {
     /* Entries of the paging-structure caches, by the level that they spare the
      * way to: tables of 4 KiB pages, of 2 MiB pages, and of 1 GiB pages. */
     uint32_t walk_cache[3];
-    uint32_t walks;      /* largest number of concurrent page walks */
+    uint32_t walks; /* largest number of concurrent page walks */
+    bool in_order;  /* no request overtakes another one; a miss that finds no
+                       walker stops the look-up of those behind it */
+    SimTime replay; /* a walker stays busy, after its walk, for each 64 B of
+                       the read that it walked for */
     uint64_t page_bytes; /* page size of new mappings: 4 KiB, 2 MiB, 1 GiB */
     bool loan_domains;   /* each loan has a domain of its own */
     bool mixed;          /* page_bytes is the largest size: a mapping has each
