@@ -23,7 +23,6 @@ static void build_ways(FabRoot *root, const TopoPart *cpu)
         FabNodeWay way = {
             .latency = ways[i].latency_ps,
             .bandwidth_bytes_s = (uint64_t)ways[i].bandwidth_bytes_s,
-            .shared = ways[i].shared,
             .write_bytes = (uint32_t)ways[i].write_bytes,
             .acknowledge = ways[i].acknowledge_ps,
         };

@@ -309,26 +309,6 @@ static int64_t way_number(const Maker *maker, const TopoValues *values,
                : topo_values_number(maker->part->values, usual);
 }
 
-/* Reports if @way shares a limit with another way that gives it another rate.
- */
-static void check_shared(Maker *maker, const TopoWay *way, TopoPlace place)
-{
-    const GArray *ways = maker->part->ways;
-
-    for (unsigned i = 0; way->shared && i < ways->len; i++) {
-        const TopoWay *other = &g_array_index(ways, TopoWay, i);
-
-        if (other->shared == way->shared &&
-            other->bandwidth_bytes_s != way->bandwidth_bytes_s) {
-            topo_errors_add(maker->errors, place,
-                            "the way from node %u to node %u shares limit %u, "
-                            "too, with another bandwidth; write the same one",
-                            other->from, other->to, way->shared);
-            return;
-        }
-    }
-}
-
 static void read_ways(Maker *maker)
 {
     g_autoptr(GPtrArray) items = topo_values_items(maker->part->values, "ways");
@@ -344,7 +324,6 @@ static void read_ways(Maker *maker)
             .bandwidth_bytes_s = topo_values_given(values, "bandwidth")
                                      ? topo_values_number(values, "bandwidth")
                                      : 0,
-            .shared = (unsigned)topo_values_number(values, "shared"),
             .write_bytes = way_number(maker, values, "writes"),
             .acknowledge_ps = way_number(maker, values, "acknowledge"),
         };
@@ -356,7 +335,6 @@ static void read_ways(Maker *maker)
                             way.from);
             continue;
         }
-        check_shared(maker, &way, item->place);
         g_array_append_val(maker->part->ways, way);
     }
 }

@@ -584,15 +584,12 @@ const TopoSection topo_section_way = {
             "as `nodes.latency`, which it replaces"),
         MAY("bandwidth", RATE, NULL, "1MB/s", NULL, 0,
             "of this way alone, counted in payload; without it no limit"),
-        MAY("shared", INT, "0", "0", "15", 0,
-            "number of a limit: ways with the same one share `bandwidth`, "
-            "which they all give; 0: it is this way's"),
         MAY("writes", BYTES, NULL, "0B", "16MiB", 0,
             "as `nodes.writes`, which it replaces"),
         MAY("acknowledge", TIME, NULL, "0ps", "1ms", 0,
             "as `nodes.acknowledge`, which it replaces"),
     },
-    7};
+    6};
 
 const TopoSection topo_section_bar = {
     "BAR", "A member of `bars`. A 64-bit BAR takes two numbers of the six.",

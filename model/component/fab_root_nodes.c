@@ -34,13 +34,12 @@ typedef struct NodeRange {
 struct RootNodes {
     FabRoot *root;
     FabRootTurnFn go_on;
-    GArray *ranges;                 /* of NodeRange */
-    const unsigned *node_of;        /* by root port */
-    NodeWrites *writes;             /* by root port */
-    SimTime *out_free, *in_free;    /* by node: when its way is free again */
-    SimTime *way_free;              /* by two nodes: the same of a way alone */
-    SimTime shared_free[FAB_NODES]; /* by FabNodeWay.shared */
-    unsigned count;                 /* of nodes */
+    GArray *ranges;              /* of NodeRange */
+    const unsigned *node_of;     /* by root port */
+    NodeWrites *writes;          /* by root port */
+    SimTime *out_free, *in_free; /* by node: when its way is free again */
+    SimTime *way_free;           /* by two nodes: the same of a way alone */
+    unsigned count;              /* of nodes */
     RootAcks acks;
 };
 
@@ -143,8 +142,7 @@ static SimTime nodes_cross(const FabRoot *root, unsigned from, unsigned to,
     SimTime out = way_take(root, &nodes->out_free[from], time, bytes);
     SimTime in = way_take(root, &nodes->in_free[to], time, bytes);
     FabNodeWay way = way_of(root, from, to);
-    SimTime *free = way.shared ? &nodes->shared_free[way.shared]
-                               : &nodes->way_free[from * nodes->count + to];
+    SimTime *free = &nodes->way_free[from * nodes->count + to];
     SimTime over = rate_take(way.bandwidth_bytes_s, free, time, bytes);
 
     return MAX(over, MAX(out, in)) + way.latency;
@@ -259,8 +257,7 @@ void fab_root_set_node(FabRoot *root, FabPort *port, unsigned node)
 void fab_root_set_way(FabRoot *root, unsigned from, unsigned to,
                       const FabNodeWay *way)
 {
-    g_assert(from < FAB_NODES && to < FAB_NODES && from != to &&
-             way->shared < FAB_NODES);
+    g_assert(from < FAB_NODES && to < FAB_NODES && from != to);
     if (!root->node_ways) {
         FabNodeWay usual = way_of(root, from, to);
 

@@ -33,9 +33,6 @@ static void host_make(Host *host, Fixture *fixture, const FabRootParams *params,
     host->root = fab_root_new(fixture_fabric(fixture), "h", params);
     if (way) {
         fab_root_set_way(host->root, 0, 1, way);
-        if (way->shared) {
-            fab_root_set_way(host->root, 0, 2, way);
-        }
     }
     for (unsigned i = 0; i < ENDS; i++) {
         fab_root_set_node(host->root,
@@ -145,20 +142,6 @@ START_TEST(a_way_of_its_own)
     fixture_assert_near((double)writes_send_over(&params, &way, 401, 2),
                         400.0 / 4 * 100 * SIM_NS, 0.02);
     way = (FabNodeWay){.bandwidth_bytes_s = 5000000000};
-    fixture_assert_near((double)writes_send_over(&params, &way, 401, 2),
-                        400 * 256.0 * SIM_S / 5e9, 0.01);
-}
-END_TEST
-
-/* Two ways with one limit have its rate together: writes that alternate between
- * them take as long as those of one way. */
-START_TEST(ways_share_a_limit)
-{
-    FabRootParams params = fixture_root();
-    FabNodeWay way = {.bandwidth_bytes_s = 5000000000, .shared = 3};
-
-    fixture_assert_near((double)writes_send_over(&params, &way, 401, 4),
-                        400 * 256.0 * SIM_S / 5e9, 0.01);
     fixture_assert_near((double)writes_send_over(&params, &way, 401, 2),
                         400 * 256.0 * SIM_S / 5e9, 0.01);
 }
@@ -664,7 +647,6 @@ int main(void)
     tcase_add_loop_test(nodes, writes_under_way_limit, 0, 4);
     tcase_add_test(nodes, other_nodes_wait);
     tcase_add_test(nodes, a_way_of_its_own);
-    tcase_add_test(nodes, ways_share_a_limit);
     tcase_add_loop_test(nodes, relaxed_writes_pass_in_bunches, 0, 6);
     tcase_add_loop_test(nodes, reads_stay_behind_what_is_passed, 0, 2);
     tcase_add_loop_test(nodes, nodes_share_a_port, 0, 2);

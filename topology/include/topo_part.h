@@ -51,7 +51,6 @@ typedef struct TopoWay {
     unsigned from, to;
     int64_t latency_ps;
     int64_t bandwidth_bytes_s; /* 0: no limit */
-    unsigned shared;           /* by all ways with this number; 0: of its own */
     int64_t write_bytes;       /* 0: no limit */
     int64_t acknowledge_ps;
 } TopoWay;

@@ -55,8 +55,6 @@ typedef struct FabNodeParams {
 typedef struct FabNodeWay {
     SimTime latency;
     uint64_t bandwidth_bytes_s; /* of the way alone; 0: no limit */
-    unsigned shared; /* of all ways with this number, below FAB_NODES, together;
-                        0: of this one */
     uint32_t write_bytes;
     SimTime acknowledge;
 } FabNodeWay;
