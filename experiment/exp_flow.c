@@ -175,6 +175,16 @@ static FabFlow *mmio_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                              &params, error);
 }
 
+/* The time in which the driver of an engine copies @bytes. */
+static SimTime copy_time(const TopoPart *part, uint64_t bytes)
+{
+    if (bytes >= (uint64_t)topo_part_bytes(part, "move.copy_below")) {
+        return 0;
+    }
+    return (SimTime)((double)bytes * SIM_S /
+                     (double)topo_part_rate(part, "move.copy"));
+}
+
 static FabFlow *move_flow_new(ExpFabric *fabric, const TopoFlow *flow,
                               SimTime warmup, GError **error)
 {
@@ -187,6 +197,7 @@ static FabFlow *move_flow_new(ExpFabric *fabric, const TopoFlow *flow,
         .count = topo_flow_int(flow, "count"),
         .queued = topo_flow_bool(flow, "queued"),
         .setup = topo_part_time(part, "move.setup"),
+        .copy = copy_time(part, topo_flow_bytes(flow, "size")),
         .chunk_bytes = topo_part_bytes(part, "move.chunk"),
         .buffer_bytes = topo_part_bytes(part, "move.buffer"),
         .start = topo_flow_time(flow, "start"),

@@ -455,7 +455,10 @@ static void check_mover(Maker *maker)
     static const char *const keys[] = {"move.setup", "move.chunk",
                                        "move.buffer", NULL};
 
+    static const char *const copy[] = {"move.copy_below", "move.copy", NULL};
+
     check_group(maker, "move", keys);
+    check_group(maker, "move", copy);
     check_at_most(maker, "move.chunk", "move.buffer");
 }
 

@@ -494,6 +494,10 @@ static const TopoKey endpoint_keys[] = {
     MAY("move.buffer", BYTES, NULL, "64B", "64MiB", 0,
         "bytes that it has read, or begun to read, and not written; at least "
         "`move.chunk`"),
+    MAY("move.copy_below", BYTES, "0B", "0B", "1GiB", 0,
+        "its driver copies operations of fewer bytes into a buffer of its own "
+        "before each; with `move.copy`"),
+    MAY("move.copy", RATE, NULL, "1MB/s", NULL, 0, "rate of that copy"),
     MAY("nvme.overhead", TIME, NULL, "0ps", "1s", 0,
         "a drive: time of its controller for a command, one after the other; "
         "with it all keys of `nvme:` without a default, or none"),

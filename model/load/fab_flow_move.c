@@ -60,7 +60,8 @@ static void operation_begin(MoveFlow *self, bool has_setup)
     self->read_bytes = 0;
     self->left_bytes = 0;
     sim_event_schedule(&self->flow.event,
-                       self->begin + (has_setup ? self->params.setup : 0));
+                       self->begin + (has_setup ? self->params.setup : 0) +
+                           self->params.copy);
 }
 
 static void operation_over(MoveFlow *self)

@@ -392,7 +392,8 @@ START_TEST(moves_are_limited_by_the_buffer)
 }
 END_TEST
 
-/* Each operation has its setup; of queued ones only the first has. */
+/* Each operation has its setup; of queued ones only the first has. A copy of
+ * the driver comes before each. */
 START_TEST(moves_have_a_setup)
 {
     FabMoveFlowParams params;
@@ -414,6 +415,12 @@ START_TEST(moves_have_a_setup)
                    20.0 * (single.end - single.begin) - 19.0 * params.setup,
                    0.05);
     ck_assert_uint_eq(all.operations, 20);
+    params.copy = 30 * SIM_US;
+    all = run(move_flow("copied", &params));
+    lab_check_near(all.end - all.begin,
+                   20.0 * (single.end - single.begin) - 19.0 * params.setup +
+                       20.0 * params.copy,
+                   0.02);
 }
 END_TEST
 

@@ -19,8 +19,10 @@ typedef struct FabMoveFlowParams {
     FabTarget from, to;
     uint64_t size_bytes; /* of an operation */
     uint64_t count;      /* number of operations */
-    SimTime setup;       /* before the first read of an operation */
+    SimTime setup;       /* before an operation */
     bool queued;         /* only the first operation has a setup */
+    SimTime copy;        /* before each operation, after its setup: the driver
+                            copies the data into a buffer of its own */
     uint32_t chunk_bytes;
     uint32_t buffer_bytes; /* at least chunk_bytes */
     SimTime start;
