@@ -151,6 +151,9 @@ int fnic_queue_start(struct fnic *nic, void __iomem *regs, dma_addr_t base, u32 
 netdev_tx_t fnic_xmit(struct sk_buff *skb, struct net_device *dev);
 int fnic_tx_poll(struct napi_struct *napi, int budget);
 int fnic_tx_start(struct fnic_tx *tx);
+/* Ends the queue's poll, and so all that wakes the queue. It may take frames still. */
+void fnic_tx_quiet(struct fnic_tx *tx);
+/* Stops a quiet queue that takes no frame any more (netif_tx_disable()). */
 void fnic_tx_stop(struct fnic_tx *tx);
 
 /* fnic_rx.c */
