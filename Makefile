@@ -53,7 +53,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
     results/baseline/$(notdir $(s:.yaml=.csv))),$(s)))
 
 .PHONY: all program deps need-deps paper report fidelity oracles accuracy cluster \
-        devices guest guest-6.12 guest-debug kmod \
+        devices guest guest-6.12 guest-7.3 guest-debug kmod \
         gate test test-ci test-platforms test-sim test-sweep test-device test-cluster test-lending \
         test-kdebug test-kvm test-vm test-chips test-devmem \
         test-drive test-ring test-hostile fuzz-chips test-timed explore bench bench-vm regress \
@@ -178,7 +178,8 @@ test-cluster: cluster
 test-lending: cluster guest-6.12
 	tests/run $(BUILD) --suite lending
 
-# Device memory TCP on Linux 6.12: the kernel's own test program, and what goes wrong.
+# Device memory TCP on Linux 6.12: the kernel's own test program, and what goes wrong. Sending
+# needs an image with Linux 7.3 (guest-7.3), and is left out without it.
 test-devmem: cluster guest-6.12
 	tests/run $(BUILD) --suite devmem
 
@@ -250,13 +251,22 @@ HAVE_612 = host/guest/build --check --kernel 6.12 >/dev/null 2>&1 && \
            [ -e /usr/include/libmnl/libmnl.h ] && \
            python3 -c 'import yaml' 2>/dev/null
 # Its guests have the programs of devmem TCP.
-DEVMEM_PARTS = $(foreach f,ncdevmem ncdevmem-fgpu devmemtcp tcpsplit,--add build-devmem/$f) \
+DEVMEM_PARTS = $(foreach f,ncdevmem ncdevmem-fgpu devmemtcp tcpsplit,--add $(1)/$f) \
                $(foreach f,ethtool sudo,--add tests/devmem/$f) \
                --add /usr/sbin/ethtool:/usr/libexec/ethtool
 guest-6.12: all
 	$(call need,$(HAVE_612),guest guest-6.12)
 	tests/devmem/build build-devmem
-	host/guest/build build-$@ --kernel 6.12 $(GUEST_PARTS) $(DEVMEM_PARTS)
+	host/guest/build build-$@ --kernel 6.12 $(GUEST_PARTS) \
+	    $(call DEVMEM_PARTS,build-devmem)
+
+# And with Linux 7.3, which also sends from memory of devices; "make guest-7.3" installs no
+# kernel, but names the packages.
+guest-7.3: all
+	host/guest/build --check --kernel 7.3
+	tests/devmem/build build-devmem-7.3 /usr/src/linux-source-7.3.tar.xz
+	host/guest/build build-$@ --kernel 7.3 $(GUEST_PARTS) \
+	    $(call DEVMEM_PARTS,build-devmem-7.3) --add build-devmem-7.3/devmemsend
 
 # The same with a kernel that looks for faults: "kernel: debug" of a host.
 guest-debug: all
@@ -401,6 +411,7 @@ test-deb: deb
 	install/test-deb build-deb
 
 clean:
-	rm -rf $(BUILD) build-asan build-ci build-clang build-deb build-devmem build-fuzz build-guest build-guest-6.12 \
+	rm -rf $(BUILD) build-asan build-ci build-clang build-deb build-devmem \
+	    build-devmem-7.3 build-fuzz build-guest build-guest-6.12 build-guest-7.3 \
 	    build-kdebug build-kvm \
 	    build-kmod build-platforms build-qemu

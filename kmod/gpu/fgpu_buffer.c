@@ -33,8 +33,7 @@ struct fgpu_export_buffer {
 struct fgpu_importer {
 	struct list_head node;		/* in gpu->importers while it is mapped */
 	struct device *dev;		/* counted: the kernel may unmap it when it has gone */
-	dma_addr_t address;
-	u64 size;
+	struct dlend_mapping mapping;
 };
 
 static int fgpu_export_attach(struct dma_buf *dmabuf, struct dma_buf_attachment *attach)
@@ -72,8 +71,7 @@ static int fgpu_importer_add(struct fgpu *gpu, struct fgpu_importer *importer,
 	if (gpu->memory_gone) {
 		err = -ENODEV;
 	} else {
-		importer->address = address;
-		importer->size = size;
+		dlend_mapping_add(&importer->mapping, importer->dev, address, size);
 		list_add_tail(&importer->node, &gpu->importers);
 	}
 	mutex_unlock(&gpu->importers_lock);
@@ -84,6 +82,7 @@ static void fgpu_importer_remove(struct fgpu *gpu, struct fgpu_importer *importe
 {
 	mutex_lock(&gpu->importers_lock);
 	list_del_init(&importer->node);
+	dlend_mapping_remove(&importer->mapping);
 	mutex_unlock(&gpu->importers_lock);
 }
 
@@ -94,7 +93,8 @@ void fgpu_importers_stop(struct fgpu *gpu)
 	mutex_lock(&gpu->importers_lock);
 	gpu->memory_gone = true;
 	list_for_each_entry(importer, &gpu->importers, node) {
-		if (dlend_notice_send(importer->dev, importer->address, importer->size))
+		if (dlend_notice_send(importer->dev, importer->mapping.start,
+				      importer->mapping.size))
 			continue;
 		/* Nobody says that it has stopped. It must not write to what comes next. */
 		if (dev_is_pci(importer->dev))

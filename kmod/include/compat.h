@@ -230,6 +230,11 @@ static inline unsigned int dlend_nr_irqs(void)
 #define system_percpu_wq system_wq
 #endif
 
+/* They also warn of a workqueue that is neither for each CPU, once the default, nor for all. */
+#ifndef DLEND_WQ_PERCPU
+#define WQ_PERCPU 0
+#endif
+
 /* The flags of a mapping have a type of their own in 7.x. */
 #ifndef EMPTY_VMA_FLAGS
 #define EMPTY_VMA_FLAGS 0

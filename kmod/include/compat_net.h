@@ -214,6 +214,25 @@ static int name##_set_rxfh(struct net_device *dev, const u32 *indir, const u8 *k
 #define DLEND_RX_RING_COUNT_OP(fn)
 #endif
 
+/*
+ * Since 7.3 at the latest, an interface with a lock of its own sets its filters in an operation
+ * that may sleep. DLEND_DEFINE_RX_MODE() makes it of NAME_set_rx_mode(struct net_device *dev).
+ */
+#ifdef DLEND_RX_MODE_ASYNC
+#define DLEND_DEFINE_RX_MODE(name) \
+static int name##_set_rx_mode_async(struct net_device *dev, struct netdev_hw_addr_list *uc, \
+				    struct netdev_hw_addr_list *mc) \
+{ \
+	name##_set_rx_mode(dev); \
+	return 0; \
+}
+
+#define DLEND_RX_MODE_OP(name) .ndo_set_rx_mode_async = name##_set_rx_mode_async,
+#else
+#define DLEND_DEFINE_RX_MODE(name)
+#define DLEND_RX_MODE_OP(name) .ndo_set_rx_mode = name##_set_rx_mode,
+#endif
+
 /* Since 6.12 header split can be switched; 6.1 can only show it. */
 #ifndef DLEND_NETMEM
 #define ETHTOOL_RING_USE_TCP_DATA_SPLIT 0

@@ -8,6 +8,7 @@
 #define DL_NOTICE_H
 
 #include <linux/device.h>
+#include <linux/list.h>
 #include <linux/notifier.h>
 #include <linux/types.h>
 
@@ -49,6 +50,41 @@ int dlend_notice_unregister(struct notifier_block *nb);
  */
 bool dlend_notice_send(struct device *importer, dma_addr_t start, u64 size);
 
+/* A range that is mapped for a device; the members are dl_notice's own. */
+struct dlend_mapping {
+	struct list_head node;
+	struct device *importer;
+	dma_addr_t start;
+	u64 size;
+	bool gone;
+};
+
+/**
+ * dlend_mapping_add() - say that a range is mapped for a device
+ * @mapping: memory of the caller, until dlend_mapping_remove()
+ * @importer: the device that reaches it by DMA; exists until then
+ * @start: first address, as @importer uses it
+ * @size: bytes
+ *
+ * A later notice of any of its addresses (dlend_notice_send()) makes it one that has gone.
+ */
+void dlend_mapping_add(struct dlend_mapping *mapping, struct device *importer,
+		       dma_addr_t start, u64 size);
+void dlend_mapping_remove(struct dlend_mapping *mapping);
+
+/**
+ * dlend_mapping_has_gone() - whether an address led to memory that has gone since
+ * @importer: the device that reaches it by DMA
+ * @address: the address, as @importer uses it
+ *
+ * A holder of the address may outlive the memory, as a packet does that waits to be sent. The
+ * answer is true before the functions of dlend_notice_register() are called, and until the
+ * mapping is removed. Until then it is also true of a new mapping at the same address.
+ *
+ * Context: Any but a hard interrupt.
+ */
+bool dlend_mapping_has_gone(struct device *importer, dma_addr_t address);
+
 struct dma_buf_attachment;
 
 /**
@@ -61,6 +97,19 @@ struct dma_buf_attachment;
  * Context: Process context.
  */
 void dlend_keep_attached(struct dma_buf_attachment *attach);
+
+struct net_device;
+
+/**
+ * dlend_free_netdev() - free_netdev(), as soon as no memory is mapped for its device any more
+ * @netdev: unregistered; its parent may be removed. It calls nothing of its driver any more
+ *
+ * Linux locks an interface when it unbinds memory that was bound for sending, even if the
+ * interface has gone (netdev_nl_sock_priv_destroy()).
+ *
+ * Context: Process context.
+ */
+void dlend_free_netdev(struct net_device *netdev);
 
 /**
  * struct dlend_bars_notice - BARs of a device that are about to be somebody else's

@@ -37,7 +37,7 @@ static struct workqueue_struct *wq;
 
 int lender_irq_init(void)
 {
-	wq = alloc_workqueue("dl_lender_irq", WQ_HIGHPRI, 0);
+	wq = alloc_workqueue("dl_lender_irq", WQ_HIGHPRI | WQ_PERCPU, 0);
 	return wq ? 0 : -ENOMEM;
 }
 

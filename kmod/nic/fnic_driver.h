@@ -69,11 +69,13 @@ struct fnic_rx {
 	u64 device_frags, page_frags, empty, broken;
 };
 
+enum fnic_tx_part { FNIC_TX_HEAD, FNIC_TX_PAGE, FNIC_TX_DEVICE_MEMORY };
+
 struct fnic_tx_slot {
 	struct sk_buff *skb;		/* of the last part of a frame, else NULL */
-	dma_addr_t addr;		/* 0: nothing to unmap */
+	dma_addr_t addr;		/* 0: the entry is not used */
 	u32 length;
-	bool is_page;
+	enum fnic_tx_part part;
 };
 
 struct fnic_tx {
@@ -89,7 +91,10 @@ struct fnic_tx {
 	dma_addr_t writeback_dma;
 	struct fnic_tx_slot *slots;
 	u32 next, clean;		/* both count on for ever */
+	struct mutex lock;		/* held while the device's queue starts and stops */
+	bool on;			/* guarded by it */
 	struct fnic_stats stats;
+	u64 device_frags;
 };
 
 struct fnic_rule {
@@ -151,7 +156,16 @@ int fnic_queue_start(struct fnic *nic, void __iomem *regs, dma_addr_t base, u32 
 netdev_tx_t fnic_xmit(struct sk_buff *skb, struct net_device *dev);
 int fnic_tx_poll(struct napi_struct *napi, int budget);
 int fnic_tx_start(struct fnic_tx *tx);
+/* Ends the queue's poll, and so all that wakes the queue. It may take frames still. */
+void fnic_tx_quiet(struct fnic_tx *tx);
+/* Stops a quiet queue that takes no frame any more (netif_tx_disable()). */
 void fnic_tx_stop(struct fnic_tx *tx);
+struct dlend_notice;
+/*
+ * Stops the queues that have frames in the range, and has them started again without these.
+ * Return: whether nobody reads it any more.
+ */
+bool fnic_tx_revoke(struct fnic *nic, const struct dlend_notice *notice);
 
 /* fnic_rx.c */
 int fnic_rx_poll(struct napi_struct *napi, int budget);
@@ -159,8 +173,8 @@ int fnic_rx_start(struct fnic_rx *rx);
 void fnic_rx_stop(struct fnic_rx *rx);
 /* Has queues that were given device memory: they can start one by one. */
 void fnic_rx_offer_queues(struct net_device *dev);
-/* For a struct dlend_notice: stops the queues that write to the range. */
-int fnic_rx_notice(struct notifier_block *nb, unsigned long event, void *data);
+/* Stops the queues that write to the range. Return: whether nothing is on its way to it. */
+bool fnic_rx_revoke(struct fnic *nic, const struct dlend_notice *notice);
 
 /* fnic_rules.c */
 void fnic_rules_write(struct fnic *nic);

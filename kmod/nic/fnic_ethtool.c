@@ -201,7 +201,12 @@ static const char fnic_queue_stat_names[][ETH_GSTRING_LEN] = {
 	"packets", "dropped", "device_frags", "page_frags", "empty", "broken",
 };
 
+static const char fnic_tx_stat_names[][ETH_GSTRING_LEN] = {
+	"packets", "device_frags",
+};
+
 #define QUEUE_STATS ARRAY_SIZE(fnic_queue_stat_names)
+#define TX_STATS ARRAY_SIZE(fnic_tx_stat_names)
 
 static int fnic_get_sset_count(struct net_device *dev, int set)
 {
@@ -209,7 +214,7 @@ static int fnic_get_sset_count(struct net_device *dev, int set)
 
 	switch (set) {
 	case ETH_SS_STATS:
-		return NIC_STATS + nic->rx_max * QUEUE_STATS;
+		return NIC_STATS + nic->rx_max * QUEUE_STATS + nic->tx_max * TX_STATS;
 	case ETH_SS_PRIV_FLAGS:
 		return ARRAY_SIZE(fnic_flag_names);
 	default:
@@ -232,6 +237,9 @@ static void fnic_get_strings(struct net_device *dev, u32 set, u8 *data)
 	for (q = 0; q < nic->rx_max; q++)
 		for (i = 0; i < QUEUE_STATS; i++)
 			ethtool_sprintf(&data, "rx%u_%s", q, fnic_queue_stat_names[i]);
+	for (q = 0; q < nic->tx_max; q++)
+		for (i = 0; i < TX_STATS; i++)
+			ethtool_sprintf(&data, "tx%u_%s", q, fnic_tx_stat_names[i]);
 }
 
 static void fnic_get_ethtool_stats(struct net_device *dev, struct ethtool_stats *stats,
@@ -251,6 +259,10 @@ static void fnic_get_ethtool_stats(struct net_device *dev, struct ethtool_stats 
 		*data++ = rx->page_frags;
 		*data++ = rx->empty;
 		*data++ = rx->broken;
+	}
+	for (i = 0; i < nic->tx_max; i++) {
+		*data++ = nic->tx[i].stats.packets;
+		*data++ = nic->tx[i].device_frags;
 	}
 }
 

@@ -104,6 +104,20 @@ static void fnic_restart_work(struct work_struct *work)
 	dlend_netdev_unlock(nic->dev);
 }
 
+/* For a struct dlend_notice */
+static int fnic_notice(struct notifier_block *nb, unsigned long event, void *data)
+{
+	struct fnic *nic = container_of(nb, struct fnic, notices);
+	struct dlend_notice *notice = data;
+	bool reads_stopped;
+
+	if (notice->importer != &nic->pdev->dev)
+		return NOTIFY_DONE;
+	reads_stopped = fnic_tx_revoke(nic, notice);
+	notice->stopped = fnic_rx_revoke(nic, notice) && reads_stopped;
+	return NOTIFY_DONE;
+}
+
 static void fnic_free_irqs(struct fnic *nic)
 {
 	unsigned int q;
@@ -190,7 +204,7 @@ static void fnic_prepare(struct fnic *nic)
 	netdev_rss_key_fill(nic->key, sizeof(nic->key));
 	INIT_WORK(&nic->event, fnic_event_work);
 	INIT_DELAYED_WORK(&nic->restart, fnic_restart_work);
-	nic->notices.notifier_call = fnic_rx_notice;
+	nic->notices.notifier_call = fnic_notice;
 	for (q = 0; q < nic->rx_max; q++) {
 		nic->rx[q].nic = nic;
 		nic->rx[q].index = q;
@@ -203,6 +217,7 @@ static void fnic_prepare(struct fnic *nic)
 		nic->tx[q].nic = nic;
 		nic->tx[q].index = q;
 		nic->tx[q].regs = nic->regs + NIC_TX + q * NIC_QUEUE_STRIDE;
+		mutex_init(&nic->tx[q].lock);
 		u64_stats_init(&nic->tx[q].stats.sync);
 		netif_napi_add_tx(dev, &nic->tx[q].napi, fnic_tx_poll);
 	}
@@ -346,7 +361,7 @@ static void fnic_remove(struct pci_dev *pdev)
 	pci_iounmap(pdev, nic->regs);
 	pci_release_mem_regions(pdev);
 	pci_disable_device(pdev);
-	free_netdev(nic->dev);
+	dlend_free_netdev(nic->dev);
 }
 
 /* The machine restarts: no DMA may go on into the next kernel. */

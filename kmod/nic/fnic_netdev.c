@@ -51,6 +51,8 @@ static void fnic_set_rx_mode(struct net_device *dev)
 	writel(accept, nic->regs + NIC_ACCEPT);
 }
 
+DLEND_DEFINE_RX_MODE(fnic)
+
 void fnic_set_up(struct fnic *nic)
 {
 	unsigned int q, n = nic->vectors - 1;
@@ -90,6 +92,9 @@ void fnic_down(struct fnic *nic)
 		return;
 	nic->up = false;
 	netif_carrier_off(nic->dev);
+	/* A poll that frees entries wakes its queue, so the polls end before the queues do. */
+	for (q = 0; q < nic->tx_max; q++)
+		fnic_tx_quiet(&nic->tx[q]);
 	netif_tx_disable(nic->dev);
 	for (q = 0; q < nic->tx_max; q++)
 		fnic_tx_stop(&nic->tx[q]);
@@ -199,7 +204,7 @@ const struct net_device_ops fnic_netdev_ops = {
 	.ndo_open = fnic_open,
 	.ndo_stop = fnic_close,
 	.ndo_start_xmit = fnic_xmit,
-	.ndo_set_rx_mode = fnic_set_rx_mode,
+	DLEND_RX_MODE_OP(fnic)
 	.ndo_set_mac_address = fnic_set_mac,
 	.ndo_validate_addr = eth_validate_addr,
 	.ndo_change_mtu = fnic_change_mtu,

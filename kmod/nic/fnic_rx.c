@@ -139,6 +139,19 @@ static int fnic_rx_mem_alloc(struct fnic *nic, struct fnic_rx_mem *mem, int queu
 
 /* Start and stop */
 
+/* Return: whether memory has gone of which the queue, which was off, has heard no notice. */
+static bool fnic_rx_has_gone(struct fnic_rx *rx, const struct fnic_rx_mem *mem)
+{
+	dma_addr_t addr = page_pool_get_dma_addr_netmem(mem->pages[0]);
+
+	if (!mem->is_device_memory || !dlend_mapping_has_gone(&rx->nic->pdev->dev, addr))
+		return false;
+	netdev_warn(rx->nic->dev, "queue %u stays off: the memory that is bound to it has gone\n",
+		    rx->index);
+	return true;
+}
+
+/* Return: 0, -ENODEV if the memory has gone, or another error. */
 static int fnic_rx_attach(struct fnic_rx *rx, const struct fnic_rx_mem *mem)
 {
 	struct fnic *nic = rx->nic;
@@ -151,6 +164,10 @@ static int fnic_rx_attach(struct fnic_rx *rx, const struct fnic_rx_mem *mem)
 	if (mem->is_device_memory && nic->flush)
 		control |= NIC_RX_CONTROL_FLUSH;
 	mutex_lock(&rx->lock);
+	if (fnic_rx_has_gone(rx, mem)) {
+		mutex_unlock(&rx->lock);
+		return -ENODEV;
+	}
 	rx->mem = *mem;
 	rx->next = 0;
 	rx->dropping = false;
@@ -198,15 +215,13 @@ int fnic_rx_start(struct fnic_rx *rx)
 	struct fnic_rx_mem mem;
 	int err = fnic_rx_mem_alloc(rx->nic, &mem, rx->index);
 
-	/* The other queues work without this one, until its memory is unbound. */
-	if (err == -ENODEV)
-		return 0;
 	if (!err) {
 		err = fnic_rx_attach(rx, &mem);
 		if (err)
 			fnic_rx_mem_free(rx->nic->dev, &mem);
 	}
-	return err;
+	/* The other queues work without this one, until its memory is unbound. */
+	return err == -ENODEV ? 0 : err;
 }
 
 void fnic_rx_stop(struct fnic_rx *rx)
@@ -288,15 +303,11 @@ static bool fnic_rx_uses(struct fnic_rx *rx, const struct dlend_notice *notice)
  * A queue whose memory goes is off until the memory is unbound from it: no page of it may be
  * given to the device again.
  */
-int fnic_rx_notice(struct notifier_block *nb, unsigned long event, void *data)
+bool fnic_rx_revoke(struct fnic *nic, const struct dlend_notice *notice)
 {
-	struct fnic *nic = container_of(nb, struct fnic, notices);
-	struct dlend_notice *notice = data;
 	unsigned int q;
 	bool ok = true;
 
-	if (notice->importer != &nic->pdev->dev)
-		return NOTIFY_DONE;
 	for (q = 0; q < nic->rx_max; q++) {
 		struct fnic_rx *rx = &nic->rx[q];
 
@@ -310,8 +321,7 @@ int fnic_rx_notice(struct notifier_block *nb, unsigned long event, void *data)
 		}
 		mutex_unlock(&rx->lock);
 	}
-	notice->stopped = ok;
-	return NOTIFY_DONE;
+	return ok;
 }
 
 /* Reception */

@@ -4,6 +4,7 @@
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/slab.h>
 
+#include "dl_notice.h"
 #include "fnic_driver.h"
 
 /* A stop takes some completion time-outs of the device at most. */
@@ -60,11 +61,11 @@ static void fnic_tx_unmap(struct fnic_tx *tx, struct fnic_tx_slot *slot)
 {
 	struct device *dev = &tx->nic->pdev->dev;
 
-	if (slot->is_page && slot->addr)
+	if (slot->part == FNIC_TX_PAGE && slot->addr)
 		dma_unmap_page(dev, slot->addr, slot->length, DMA_TO_DEVICE);
-	else if (slot->addr)
+	else if (slot->part == FNIC_TX_HEAD && slot->addr)
 		dma_unmap_single(dev, slot->addr, slot->length, DMA_TO_DEVICE);
-	slot->addr = 0;
+	WRITE_ONCE(slot->addr, 0);
 }
 
 /* Puts a part of a frame, which is mapped, into the next entry but @n. */
@@ -79,27 +80,41 @@ static struct nic_tx_desc *fnic_tx_put(struct fnic_tx *tx, u32 n, dma_addr_t add
 	return desc;
 }
 
+/* Maps a part of a frame, @frag or without it the linear part. Return: 0 or an error. */
+static int fnic_tx_map_part(struct fnic_tx *tx, struct fnic_tx_slot *slot, struct sk_buff *skb,
+			    const skb_frag_t *frag)
+{
+	struct device *dev = &tx->nic->pdev->dev;
+	dma_addr_t addr;
+
+	slot->skb = NULL;
+	slot->length = frag ? skb_frag_size(frag) : skb_headlen(skb);
+	slot->part = !frag ? FNIC_TX_HEAD : dlend_frag_is_device_memory(frag) ?
+		     FNIC_TX_DEVICE_MEMORY : FNIC_TX_PAGE;
+	addr = frag ? skb_frag_dma_map(dev, frag, 0, slot->length, DMA_TO_DEVICE) :
+		      dma_map_single(dev, skb->data, slot->length, DMA_TO_DEVICE);
+	if (dma_mapping_error(dev, addr))
+		return -ENOMEM;
+	/* Its next user's bytes must not be sent. */
+	if (slot->part == FNIC_TX_DEVICE_MEMORY && dlend_mapping_has_gone(dev, addr))
+		return -ENODEV;
+	tx->device_frags += slot->part == FNIC_TX_DEVICE_MEMORY;
+	slot->addr = addr;
+	return 0;
+}
+
 /* Maps the parts of a frame. Return: their number, or 0 if one of them cannot be mapped. */
 static u32 fnic_tx_map(struct fnic_tx *tx, struct sk_buff *skb)
 {
-	struct device *dev = &tx->nic->pdev->dev;
 	u32 n, parts = skb_shinfo(skb)->nr_frags + 1;
 	struct nic_tx_desc *desc = NULL;
 
 	for (n = 0; n < parts; n++) {
 		struct fnic_tx_slot *slot = &tx->slots[(tx->next + n) & (tx->entries - 1)];
-		const skb_frag_t *frag = n ? &skb_shinfo(skb)->frags[n - 1] : NULL;
-		dma_addr_t addr;
 
-		slot->skb = NULL;
-		slot->is_page = frag;
-		slot->length = frag ? skb_frag_size(frag) : skb_headlen(skb);
-		addr = frag ? skb_frag_dma_map(dev, frag, 0, slot->length, DMA_TO_DEVICE) :
-			      dma_map_single(dev, skb->data, slot->length, DMA_TO_DEVICE);
-		if (dma_mapping_error(dev, addr))
+		if (fnic_tx_map_part(tx, slot, skb, n ? &skb_shinfo(skb)->frags[n - 1] : NULL))
 			goto undo;
-		slot->addr = frag && dlend_frag_is_device_memory(frag) ? 0 : addr;
-		desc = fnic_tx_put(tx, n, addr, slot->length);
+		desc = fnic_tx_put(tx, n, slot->addr, slot->length);
 	}
 	desc->flags = cpu_to_le16(NIC_TX_LAST | NIC_TX_REPORT);
 	return parts;
@@ -251,19 +266,74 @@ int fnic_tx_start(struct fnic_tx *tx)
 		fnic_tx_free(tx);
 		return err;
 	}
+	tx->on = true;
 	netdev_tx_reset_queue(netdev_get_tx_queue(tx->nic->dev, tx->index));
 	dlend_napi_enable(&tx->napi);
 	writel(0, tx->regs + NIC_Q_ARM);
 	return 0;
 }
 
-/* No frame is given to it any more. */
+void fnic_tx_quiet(struct fnic_tx *tx)
+{
+	if (tx->ring)
+		dlend_napi_disable(&tx->napi);
+}
+
 void fnic_tx_stop(struct fnic_tx *tx)
 {
 	if (!tx->ring)
 		return;
-	fnic_queue_stop(tx->nic, tx->regs);
-	dlend_napi_disable(&tx->napi);
+	mutex_lock(&tx->lock);
+	if (tx->on)
+		fnic_queue_stop(tx->nic, tx->regs);
+	tx->on = false;
+	mutex_unlock(&tx->lock);
 	fnic_tx_clean(tx, tx->next, 0);
 	fnic_tx_free(tx);
+}
+
+/* The end of device memory */
+
+/* The lock of the queue is held. */
+static bool fnic_tx_uses(struct fnic_tx *tx, const struct dlend_notice *notice)
+{
+	struct netdev_queue *queue = netdev_get_tx_queue(tx->nic->dev, tx->index);
+	bool found = false;
+	u32 n;
+
+	if (!tx->on)
+		return false;
+	/* fnic_xmit() has entered its frame, or will see that the mapping has gone. */
+	__netif_tx_lock_bh(queue);
+	for (n = READ_ONCE(tx->clean); n != tx->next; n++) {
+		struct fnic_tx_slot *slot = &tx->slots[n & (tx->entries - 1)];
+		dma_addr_t addr = READ_ONCE(slot->addr);
+
+		found |= slot->part == FNIC_TX_DEVICE_MEMORY && addr >= notice->start &&
+			 addr - notice->start < notice->size;
+	}
+	__netif_tx_unlock_bh(queue);
+	return found;
+}
+
+/* Frames of other memory in the queue are lost, too; their senders repeat them. */
+bool fnic_tx_revoke(struct fnic *nic, const struct dlend_notice *notice)
+{
+	unsigned int q;
+	bool ok = true;
+
+	for (q = 0; q < nic->tx_max; q++) {
+		struct fnic_tx *tx = &nic->tx[q];
+
+		mutex_lock(&tx->lock);
+		if (fnic_tx_uses(tx, notice)) {
+			tx->on = false;
+			ok &= fnic_queue_stop(nic, tx->regs);
+			netdev_warn(nic->dev, "transmit queue %u starts again: memory whose frames it has goes away\n",
+				    q);
+			schedule_delayed_work(&nic->restart, 0);
+		}
+		mutex_unlock(&tx->lock);
+	}
+	return ok;
 }

@@ -4,7 +4,9 @@
 #include <linux/dma-resv.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/netdevice.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
@@ -24,6 +26,79 @@ int dlend_notice_unregister(struct notifier_block *nb)
 }
 EXPORT_SYMBOL_GPL(dlend_notice_unregister);
 
+/* Ranges that are mapped, and how many of them have gone */
+
+static LIST_HEAD(mappings);
+static DEFINE_SPINLOCK(mappings_lock);		/* guards both */
+static unsigned int mappings_gone;
+
+void dlend_mapping_add(struct dlend_mapping *mapping, struct device *importer,
+		       dma_addr_t start, u64 size)
+{
+	*mapping = (struct dlend_mapping){
+		.importer = importer,
+		.start = start,
+		.size = size,
+	};
+	spin_lock_bh(&mappings_lock);
+	list_add_tail(&mapping->node, &mappings);
+	spin_unlock_bh(&mappings_lock);
+}
+EXPORT_SYMBOL_GPL(dlend_mapping_add);
+
+void dlend_mapping_remove(struct dlend_mapping *mapping)
+{
+	spin_lock_bh(&mappings_lock);
+	list_del(&mapping->node);
+	if (mapping->gone)
+		WRITE_ONCE(mappings_gone, mappings_gone - 1);
+	spin_unlock_bh(&mappings_lock);
+}
+EXPORT_SYMBOL_GPL(dlend_mapping_remove);
+
+bool dlend_mapping_has_gone(struct device *importer, dma_addr_t address)
+{
+	struct dlend_mapping *mapping;
+	bool gone = false;
+
+	if (!READ_ONCE(mappings_gone))
+		return false;
+	spin_lock_bh(&mappings_lock);
+	list_for_each_entry(mapping, &mappings, node)
+		gone |= mapping->gone && mapping->importer == importer &&
+			address >= mapping->start && address - mapping->start < mapping->size;
+	spin_unlock_bh(&mappings_lock);
+	return gone;
+}
+EXPORT_SYMBOL_GPL(dlend_mapping_has_gone);
+
+static bool is_mapped_for(struct device *importer)
+{
+	struct dlend_mapping *mapping;
+	bool found = false;
+
+	spin_lock_bh(&mappings_lock);
+	list_for_each_entry(mapping, &mappings, node)
+		found |= mapping->importer == importer;
+	spin_unlock_bh(&mappings_lock);
+	return found;
+}
+
+static void mappings_go(struct device *importer, dma_addr_t start, u64 size)
+{
+	struct dlend_mapping *mapping;
+
+	spin_lock_bh(&mappings_lock);
+	list_for_each_entry(mapping, &mappings, node) {
+		if (mapping->gone || mapping->importer != importer ||
+		    mapping->start + mapping->size <= start || start + size <= mapping->start)
+			continue;
+		mapping->gone = true;
+		WRITE_ONCE(mappings_gone, mappings_gone + 1);
+	}
+	spin_unlock_bh(&mappings_lock);
+}
+
 bool dlend_notice_send(struct device *importer, dma_addr_t start, u64 size)
 {
 	struct dlend_notice notice = {
@@ -32,6 +107,7 @@ bool dlend_notice_send(struct device *importer, dma_addr_t start, u64 size)
 		.size = size,
 	};
 
+	mappings_go(importer, start, size);
 	blocking_notifier_call_chain(&notices, 0, &notice);
 	return notice.stopped;
 }
@@ -71,8 +147,16 @@ struct kept {
 	struct dma_buf_attachment *attach;	/* of these two; it may have ended */
 };
 
+struct kept_netdev {
+	struct list_head node;
+	struct net_device *netdev;
+	struct device *dev;			/* its parent; counted */
+	bool is_unmapped;			/* in the last look */
+};
+
 static LIST_HEAD(kept_list);
-static DEFINE_MUTEX(kept_lock);			/* guards it */
+static LIST_HEAD(kept_netdevs);
+static DEFINE_MUTEX(kept_lock);			/* guards both */
 
 static void keep_look(struct work_struct *work);
 static DECLARE_DELAYED_WORK(keep_work, keep_look);
@@ -89,11 +173,30 @@ static bool is_attached(struct kept *kept)
 	return found;
 }
 
+/* The kernel unlocks the interface after the unmapping, so the second look counts. */
+static void keep_look_netdevs(void)
+{
+	struct kept_netdev *kept, *next;
+
+	list_for_each_entry_safe(kept, next, &kept_netdevs, node) {
+		if (!kept->is_unmapped) {
+			kept->is_unmapped = !is_mapped_for(kept->dev);
+			continue;
+		}
+		list_del(&kept->node);
+		free_netdev(kept->netdev);
+		put_device(kept->dev);
+		kfree(kept);
+		module_put(THIS_MODULE);
+	}
+}
+
 static void keep_look(struct work_struct *work)
 {
 	struct kept *kept, *next;
 
 	mutex_lock(&kept_lock);
+	keep_look_netdevs();
 	list_for_each_entry_safe(kept, next, &kept_list, node) {
 		if (is_attached(kept))
 			continue;
@@ -103,7 +206,7 @@ static void keep_look(struct work_struct *work)
 		kfree(kept);
 		module_put(THIS_MODULE);
 	}
-	if (!list_empty(&kept_list))
+	if (!list_empty(&kept_list) || !list_empty(&kept_netdevs))
 		schedule_delayed_work(&keep_work, msecs_to_jiffies(KEEP_MS));
 	mutex_unlock(&kept_lock);
 }
@@ -136,6 +239,26 @@ void dlend_keep_attached(struct dma_buf_attachment *attach)
 	mutex_unlock(&kept_lock);
 }
 EXPORT_SYMBOL_GPL(dlend_keep_attached);
+
+void dlend_free_netdev(struct net_device *netdev)
+{
+	struct device *dev = netdev->dev.parent;
+	struct kept_netdev *kept;
+
+	if (!is_mapped_for(dev)) {
+		free_netdev(netdev);
+		return;
+	}
+	kept = kzalloc(sizeof(*kept), GFP_KERNEL | __GFP_NOFAIL);
+	kept->netdev = netdev;
+	kept->dev = get_device(dev);
+	__module_get(THIS_MODULE);
+	mutex_lock(&kept_lock);
+	list_add_tail(&kept->node, &kept_netdevs);
+	schedule_delayed_work(&keep_work, msecs_to_jiffies(KEEP_MS));
+	mutex_unlock(&kept_lock);
+}
+EXPORT_SYMBOL_GPL(dlend_free_netdev);
 
 static int __init dl_notice_init(void)
 {

@@ -21,59 +21,30 @@
  * the same, and prints how many bytes came in the linear part, in the memory,
  * and not as sent.
  *
- * devmemtcp read ADDRESS PORT BYTES
+ * devmemtcp read ADDRESS PORT BYTES [gates]
  *
  * accepts one connection, reads by read(), and prints bytes, seconds, and
- * wrong bytes.
+ * wrong bytes. "gates": it reads when there is a file /tmp/begin, until
+ * nothing has come for five seconds, and ends the connection by a RST.
  */
-#define _GNU_SOURCE
-#define __EXPORTED_HEADERS__
-#include <linux/uio.h>
-#define __iovec_defined
-#include <arpa/inet.h>
-#include <errno.h>
-#include <error.h>
-#include <fcntl.h>
-#include <linux/dma-buf.h>
-#include <linux/udmabuf.h>
-#include <net/if.h>
-#include <netinet/tcp.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
+#include "devmem.h"
 
-#include "netdev-user.h"
-#include <ynl.h>
+#include <netinet/tcp.h>
+#include <time.h>
 
 #ifndef MSG_SOCK_DEVMEM
 #define MSG_SOCK_DEVMEM 0x2000000
 #endif
 
-#define PAGE       4096
-#define PAGES      4000
-#define PERIOD     7
 #define TOKENS     16384
 #define TOKENS_MAX 128 /* of one call, as the document says */
 #define FRAGS_MAX  1024
 
 static struct ynl_sock *ynl;
-static unsigned char *memory;
-static int udmabuf = -1;
 static struct dmabuf_token tokens[TOKENS];
 static unsigned int n_tokens;
 static unsigned long received, linear, wrong;
 static char iobuf[1 << 16];
-
-static unsigned char pattern(unsigned long at)
-{
-    return (at + 1) % PERIOD;
-}
 
 static void pattern_compare(const unsigned char *bytes, unsigned int n)
 {
@@ -82,40 +53,6 @@ static void pattern_compare(const unsigned char *bytes, unsigned int n)
     for (i = 0; i < n; i++)
         wrong += bytes[i] != pattern(received + i);
     received += n;
-}
-
-static struct sockaddr_in6 address_of(const char *text, const char *port)
-{
-    struct sockaddr_in6 address = {.sin6_family = AF_INET6,
-                                   .sin6_port = htons(atoi(port))};
-    char mapped[80];
-
-    if (inet_pton(AF_INET6, text, &address.sin6_addr) == 1)
-        return address;
-    snprintf(mapped, sizeof(mapped), "::ffff:%.60s", text);
-    if (inet_pton(AF_INET6, mapped, &address.sin6_addr) != 1)
-        error(1, 0, "%s: no address", text);
-    return address;
-}
-
-/* Memory */
-
-static void memory_make(void)
-{
-    struct udmabuf_create create = {.size = PAGES * PAGE};
-    int device = open("/dev/udmabuf", O_RDWR);
-    int file = memfd_create("devmem", MFD_ALLOW_SEALING);
-
-    if (device < 0 || file < 0 || ftruncate(file, create.size) < 0 ||
-        fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) < 0)
-        error(1, errno, "udmabuf");
-    create.memfd = file;
-    udmabuf = ioctl(device, UDMABUF_CREATE, &create);
-    if (udmabuf < 0)
-        error(1, errno, "UDMABUF_CREATE");
-    memory = mmap(NULL, create.size, PROT_READ, MAP_SHARED, udmabuf, 0);
-    if (memory == MAP_FAILED)
-        error(1, errno, "mmap of the udmabuf");
 }
 
 /* Return: 0, or -1; the binding ends with the socket ynl. */
@@ -212,12 +149,6 @@ static void give_back_all(int fd)
     while (n_tokens)
         if (give_back(fd, n_tokens < TOKENS_MAX ? n_tokens : TOKENS_MAX) <= 0)
             error(1, errno, "SO_DEVMEM_DONTNEED");
-}
-
-static void say(const char *what, bool ok)
-{
-    printf("%s - %s\n", ok ? "ok" : "not ok", what);
-    fflush(stdout);
 }
 
 /* Receives until nothing comes for some seconds. Return: the bytes. */
@@ -323,17 +254,30 @@ static double now(void)
     return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-static int read_all(char **argv)
+static void wait_for(const char *file)
+{
+    while (access(file, F_OK) < 0)
+        usleep(10000);
+}
+
+static int read_all(char **argv, bool has_gates)
 {
     unsigned long bytes = strtoul(argv[2], NULL, 0);
+    struct timeval patience = {.tv_sec = has_gates ? 5 : 0};
+    struct linger at_once = {.l_onoff = has_gates};
     int fd = accept_one(argv[0], argv[1]);
-    double begin = now();
+    double begin;
     ssize_t size;
 
+    if (has_gates)
+        wait_for("/tmp/begin");
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    begin = now();
     while (received < bytes && (size = read(fd, iobuf, sizeof(iobuf))) > 0)
         pattern_compare((unsigned char *)iobuf, size);
     printf("bytes %lu seconds %.3f wrong %lu\n", received, now() - begin,
            wrong);
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
     close(fd);
     return 0;
 }
@@ -346,12 +290,6 @@ static void add_options(int fd)
 
     if (setsockopt(fd, IPPROTO_IPV6, IPV6_DSTOPTS, options, sizeof(options)))
         error(1, errno, "IPV6_DSTOPTS");
-}
-
-static void wait_for(const char *file)
-{
-    while (access(file, F_OK) < 0)
-        usleep(10000);
 }
 
 static int send_all(char **argv, const char *how)
@@ -398,8 +336,8 @@ int main(int argc, char **argv)
         return check(argv + 2);
     if (argc == 7 && !strcmp(argv[1], "linear"))
         return count_linear(argv + 2);
-    if (argc == 5 && !strcmp(argv[1], "read"))
-        return read_all(argv + 2);
+    if (argc >= 5 && !strcmp(argv[1], "read"))
+        return read_all(argv + 2, argc > 5);
     fputs("usage: see the head of devmemtcp.c\n", stderr);
     return 2;
 }

@@ -49,6 +49,22 @@ goes() {
         grep -q 'queue 8 is off: the memory that is bound to it goes away' "$dir/said" && still
 }
 
+# No queue runs when the accelerator goes, so none is stopped; and none writes to its addresses,
+# where the next user is, when the interface is set up again.
+goes_while_down() {
+    validation='' begin && on c 'ip link set eth0 down; sleep 1; cd /sys/bus/pci/drivers/fgpu
+        echo 0000:00:04.0 >unbind && echo 0000:00:04.0 >bind' &&
+        until_ok 10 on c 'test -e /dev/fgpu[0-9]' && on c '
+            fgpu fill /dev/fgpu[0-9] 0 16777216 0x5555555555555555
+            ip link set eth0 up' && set_address c 10.0.0.1 &&
+        until_ok 10 on d 'ping -c 1 -W 1 10.0.0.1' && sleep 3 &&
+        on c 'dmesg | grep "queue 8 stays off"; fgpu sum /dev/fgpu[0-9] 0 16777216' >"$dir/sum"
+    cat "$dir/sum"
+    receive_kill
+    # 2 Mi numbers of 0x5555555555555555, modulo 2^64
+    grep -qx 0xaaaaaaaaaaa00000 "$dir/sum" && grep -q 'stays off' "$dir/sum"
+}
+
 # The interface works on, also when it is set up anew, and the queue when nobody is bound to it.
 works_on() {
     until_ok 10 on d 'ping -c 1 -W 1 10.0.0.1' &&
@@ -117,4 +133,5 @@ check 'a reset of the NIC leaves the memory bound' nic_resets
 check 'the accelerator goes away while its memory is bound: the queue stops' goes
 check 'the NIC works on without it' works_on
 check 'the accelerator comes back' returns
+check 'it goes away while the interface is down' goes_while_down
 check 'the NIC goes away while memory is bound to it' nic_goes
