@@ -270,7 +270,7 @@ const CluPlanInside *clu_plan_find_inside(const CluPlan *plan, const char *name)
     return NULL;
 }
 
-/* What machines do not have */
+/* Gaps of the machines */
 
 /* The switch of @host before number @index that is of the same chip, or NULL */
 static const TopoSwitch *find_partition(const CluPlanHost *host, unsigned index)

@@ -154,7 +154,7 @@ static bool is_virtual(FabComponent *component)
     return endpoint && fab_endpoint_device(endpoint) != endpoint;
 }
 
-/* What @component is; the ports of a virtual function are its device's. */
+/* The kind of @component; the ports of a virtual function are its device's. */
 static const char *what_is(FabComponent *component)
 {
     return is_virtual(component) ? "virtual function"
