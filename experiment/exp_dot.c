@@ -168,11 +168,16 @@ static void write_lends(Drawing *drawing)
 {
     for (unsigned i = 0; i < drawing->description->lends->len; i++) {
         const TopoLend *lend = drawing->description->lends->pdata[i];
+        const TopoDevice *whole = lend->device->physical;
 
-        g_string_append_printf(drawing->out,
-                               "    \"%s\" -- \"%s\" [label=\" lent\", "
-                               "style=dotted, constraint=false];\n",
-                               lend->device->path, lend->to->name);
+        /* A virtual function is drawn with its device: " lent vf0" */
+        g_string_append_printf(
+            drawing->out,
+            "    \"%s\" -- \"%s\" [label=\" lent%s%s\", "
+            "style=dotted, constraint=false];\n",
+            whole ? whole->path : lend->device->path, lend->to->name,
+            whole ? " " : "",
+            whole ? lend->device->name + strlen(whole->name) + 1 : "");
     }
 }
 

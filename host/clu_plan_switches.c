@@ -269,3 +269,66 @@ const CluPlanInside *clu_plan_find_inside(const CluPlan *plan, const char *name)
     }
     return NULL;
 }
+
+/* Gaps of the machines */
+
+/* The switch of @host before number @index that is of the same chip, or NULL */
+static const TopoSwitch *find_partition(const CluPlanHost *host, unsigned index)
+{
+    const CluPlanSwitch *sw = host->switches->pdata[index];
+
+    for (unsigned i = 0; sw->topo->chip && i < index; i++) {
+        const CluPlanSwitch *other = host->switches->pdata[i];
+
+        if (g_strcmp0(other->topo->chip, sw->topo->chip) == 0) {
+            return other->topo;
+        }
+    }
+    return NULL;
+}
+
+static char *direct_gap(const TopoSwitch *sw)
+{
+    g_autofree char *place = topo_place_to_string(sw->place);
+
+    return g_strdup_printf(
+        "%s: warning: %s has acs_direct, which is the simulation's alone: no "
+        "emulated device sends translated addresses, so a port that redirects "
+        "sends all requests up",
+        place, sw->path);
+}
+
+static char *chip_gap(const TopoSwitch *sw, const TopoSwitch *other)
+{
+    g_autofree char *place = topo_place_to_string(sw->place);
+
+    return g_strdup_printf(
+        "%s: warning: %s and %s are partitions of chip '%s' in the simulation "
+        "alone: the machine has two switches, and what goes from one to the "
+        "other passes the root",
+        place, other->path, sw->path, sw->chip);
+}
+
+void clu_plan_tell_gaps(const CluPlan *plan,
+                        void (*tell)(void *owner, const char *text),
+                        void *owner)
+{
+    for (unsigned i = 0; i < plan->hosts->len; i++) {
+        const CluPlanHost *host = plan->hosts->pdata[i];
+
+        for (unsigned j = 0; j < host->switches->len; j++) {
+            const CluPlanSwitch *sw = host->switches->pdata[j];
+            const TopoSwitch *other = find_partition(host, j);
+            g_autofree char *direct =
+                sw->topo->acs_direct ? direct_gap(sw->topo) : NULL;
+            g_autofree char *chip = other ? chip_gap(sw->topo, other) : NULL;
+
+            if (direct) {
+                tell(owner, direct);
+            }
+            if (chip) {
+                tell(owner, chip);
+            }
+        }
+    }
+}

@@ -41,4 +41,11 @@ char *clu_plan_port_id(const CluPlanSwitch *sw, unsigned port);
  * below a switch: the cables of an adapter. */
 bool clu_plan_has_sibling(const CluPlanHost *host, const CluPlanDevice *device);
 
+/* Tells what of the switches of @plan the machines do not have, one line of
+ * text, with its place, for each: `acs_direct`, and the ways between partitions
+ * of one chip. */
+void clu_plan_tell_gaps(const CluPlan *plan,
+                        void (*tell)(void *owner, const char *text),
+                        void *owner);
+
 #endif

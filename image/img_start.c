@@ -7,8 +7,10 @@
 #include "clu_accel.h"
 #include "clu_dir.h"
 #include "clu_error.h"
+#include "clu_plan_switches.h"
 #include "clu_share.h"
 #include "clu_supervisor.h"
+#include "clu_timed_check.h"
 #include "clu_timed_requests.h"
 
 /* Chooses KVM or TCG for each host. */
@@ -170,6 +172,10 @@ CluClient *img_start(const CluPlan *plan, const char *name,
     }
     warn_of_inner(plan, is_kvm, start->notes);
     warn_of_shares(plan, start->notes);
+    clu_plan_tell_gaps(plan, start->notes->tell, start->notes->owner);
+    if (start->timed) {
+        clu_timed_tell_gaps(plan, start->notes->tell, start->notes->owner);
+    }
     files = img_find(plan, start->notes, errors, error);
     if (files) {
         fd = start_supervisor(plan, name, &setup, start, files, errors, error);

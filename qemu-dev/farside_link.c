@@ -737,6 +737,10 @@ void farside_link_stop(FarsideLink *link)
     report_loss(link);
     drop(link, NULL);
     timer_del(link->connect_timer);
+    if (link->port) {
+        farside_time()->leave(link->port);
+        link->port = NULL;
+    }
     if (link->listen_fd >= 0) {
         qemu_set_fd_handler(link->listen_fd, NULL, NULL, NULL);
         close(link->listen_fd);

@@ -528,6 +528,23 @@ static PCIDeviceClass *parent_class_of(const char *type)
     return PCI_DEVICE_CLASS(object_class_get_parent(own));
 }
 
+/*
+ * The port's link, of which @trace is the property; NULL and @errp if there is
+ * no such trace. It comes before QEMU's own port, so that nothing fails after
+ * that: QEMU 7.2 uses regions of a bridge that it has freed, if the bridge goes
+ * at once.
+ */
+static FarsideSwitchLink *open_link(PCIDevice *pci, const char *trace,
+                                    Error **errp)
+{
+    FarsideSwitchLink *link = farside_switch_link_new(pci);
+
+    if (!farside_switch_link_trace(link, trace, errp)) {
+        g_clear_pointer(&link, farside_switch_link_free);
+    }
+    return link;
+}
+
 static void downstream_reset(DeviceState *dev)
 {
     Downstream *port = FARSIDE_SWITCH_DOWNSTREAM(dev);
@@ -563,8 +580,13 @@ static void downstream_realize(PCIDevice *pci, Error **errp)
         error_setg(errp, "redirect=on needs acs=on");
         return;
     }
+    port->link = open_link(pci, port->trace, errp);
+    if (!port->link) {
+        return;
+    }
     parent_class_of(TYPE_FARSIDE_SWITCH_DOWNSTREAM)->realize(pci, errp);
     if (*errp) {
+        g_clear_pointer(&port->link, farside_switch_link_free);
         return;
     }
     if (port->acs) {
@@ -575,9 +597,7 @@ static void downstream_realize(PCIDevice *pci, Error **errp)
     }
     farside_qemu_set_iommu(pci_bridge_get_sec_bus(PCI_BRIDGE(pci)),
                            port_address_space, port);
-    port->link = farside_switch_link_new(pci);
     port->tap = farside_switch_tap_new(pci, port->link);
-    farside_switch_link_trace(port->link, port->trace, errp);
 }
 
 static void downstream_exit(PCIDevice *pci)
@@ -618,20 +638,24 @@ static void upstream_realize(PCIDevice *pci, Error **errp)
     PCIDevice *above = pci_get_bus(pci)->parent_dev;
     ERRP_GUARD();
 
-    parent_class_of(TYPE_FARSIDE_SWITCH_UPSTREAM)->realize(pci, errp);
-    if (*errp) {
-        return;
-    }
     if (above &&
         object_dynamic_cast(OBJECT(above), TYPE_FARSIDE_SWITCH_DOWNSTREAM)) {
         if (port->trace) {
             error_setg(errp, OTHER_LINK);
+            return;
         }
-        return;
+    } else {
+        port->link = open_link(pci, port->trace, errp);
+        if (!port->link) {
+            return;
+        }
     }
-    port->link = farside_switch_link_new(pci);
-    port->tap = farside_switch_tap_new(pci, port->link);
-    farside_switch_link_trace(port->link, port->trace, errp);
+    parent_class_of(TYPE_FARSIDE_SWITCH_UPSTREAM)->realize(pci, errp);
+    if (*errp) {
+        g_clear_pointer(&port->link, farside_switch_link_free);
+    } else if (port->link) {
+        port->tap = farside_switch_tap_new(pci, port->link);
+    }
 }
 
 static void upstream_exit(PCIDevice *pci)

@@ -54,6 +54,11 @@ typedef struct FarsideTimeClass {
      */
     void *(*join)(const char *path, FarsideTimeReceive *receive,
                   FarsideTimeBus *bus, void *opaque, Error **errp);
+    /*
+     * The device goes, or cannot be: nothing is received at @port any more, and
+     * the link may have another device.
+     */
+    void (*leave)(void *port);
     /* The packet arrives when the link's latency has passed. */
     void (*send)(void *port, const void *packet, size_t size);
     /* The link is in use and has its own latency, or that of training. */

@@ -546,6 +546,14 @@ static void *time_join(const char *path, FarsideTimeReceive *receive,
     return port;
 }
 
+static void time_leave(void *opaque)
+{
+    Port *port = opaque;
+
+    links.ports[port->channel] = NULL;
+    g_free(port);
+}
+
 static void time_send(void *opaque, const void *packet, size_t size)
 {
     bool crosses;
@@ -663,6 +671,7 @@ static void time_class_init(ObjectClass *class, FarsideClassData *data)
     FarsideTimeClass *time = (FarsideTimeClass *)class;
 
     time->join = time_join;
+    time->leave = time_leave;
     time->send = time_send;
     time->set_up = time_set_up;
     time->wait = time_wait;

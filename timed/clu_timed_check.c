@@ -159,6 +159,30 @@ void clu_timed_check(const CluPlan *plan, TopoErrors *errors)
     }
 }
 
+void clu_timed_tell_gaps(const CluPlan *plan,
+                         void (*tell)(void *owner, const char *text),
+                         void *owner)
+{
+    for (unsigned i = 0; i < plan->hosts->len; i++) {
+        const CluPlanHost *host = plan->hosts->pdata[i];
+        g_autofree char *place = NULL;
+        g_autofree char *text = NULL;
+        const TopoSwitch *sw;
+
+        if (host->switches->len == 0) {
+            continue;
+        }
+        sw = ((const CluPlanSwitch *)host->switches->pdata[0])->topo;
+        place = topo_place_to_string(sw->place);
+        text = g_strdup_printf(
+            "%s: warning: an access that stays inside host '%s' takes no "
+            "virtual time, also through %s; only what crosses a cable takes "
+            "the time of the switches on its way",
+            place, host->host->name, sw->path);
+        tell(owner, text);
+    }
+}
+
 bool clu_timed_pace_parse(const char *slice, int spins, int64_t *ret_slice_ns,
                           GError **error)
 {

@@ -112,6 +112,16 @@ static unsigned function_count(const TopoDevice *device)
     return count;
 }
 
+/* True if @device asks the IOMMU of its host for translations (ATS). */
+static bool translates(const TopoDevice *device)
+{
+    const TopoPart *part = device->part, *cpu = device->host->cpu;
+
+    return part && topo_part_kind(part) != TOPO_PART_NTB &&
+           topo_part_int(part, "ats.entries") > 0 && device->host->iommu &&
+           cpu && topo_part_bool(cpu, "iommu.ats");
+}
+
 TopoDevice *topo_load_take_device(TopoLoaded *loaded, const char *path,
                                   GError **error)
 {
@@ -143,6 +153,15 @@ TopoDevice *topo_load_take_device(TopoLoaded *loaded, const char *path,
                     "%s is lent whole, and would lose its virtual functions; "
                     "lend those alone",
                     device->path);
+        return NULL;
+    }
+    if (translates(device)) {
+        topo_refuse(error,
+                    "%s is a virtual function, and those translate no "
+                    "addresses in the model (ATS), which %s does; write "
+                    "set: {ats.entries: 0} for the device, or iommu.ats: off "
+                    "for its host",
+                    path, device->path);
         return NULL;
     }
     return function_new(loaded, device, (unsigned)number, path);

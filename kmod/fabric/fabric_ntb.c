@@ -512,16 +512,19 @@ static const struct ntb_ctx_ops end_ctx_ops = {
 	.db_event = db_event,
 };
 
-static int enable_link(struct ntb_end *end)
+/*
+ * AMD's driver returns an error on the secondary side: only the primary side enables the
+ * link. It has let events come nevertheless, and the link may be up.
+ */
+static void enable_link(struct ntb_end *end)
 {
 	struct ntb_dev *ntb = end->ntb;
 	int err;
 
 	err = ntb_link_enable(ntb, NTB_SPEED_AUTO, NTB_WIDTH_AUTO);
-	if (err) {
-		dev_err(end->peer.dev, "the link cannot be enabled: error %d\n", err);
-		return err;
-	}
+	if (err)
+		dev_info(end->peer.dev,
+			 "the link cannot be enabled from this side: error %d\n", err);
 	/*
 	 * A link that is up already causes no event, so report it here. A second
 	 * "up" would count as a loss, so do this only if no event came meanwhile.
@@ -529,7 +532,6 @@ static int enable_link(struct ntb_end *end)
 	if (!READ_ONCE(end->peer.link) &&
 	    ntb_link_is_up(ntb, NULL, NULL) & BIT_ULL(PIDX))
 		dlend_peer_link(&end->peer, true);
-	return 0;
 }
 
 /*
@@ -553,8 +555,7 @@ static void link_work(struct work_struct *work)
 					      msecs_to_jiffies(ENABLE_LOOK_MS));
 			return;
 		}
-		if (enable_link(end))
-			return;
+		enable_link(end);
 		end->patience = GREET_SILENT;
 		end->looks = 0;
 	}
@@ -565,8 +566,7 @@ static void link_work(struct work_struct *work)
 		end->patience *= 2;
 		end->silent = 0;
 		ntb_link_disable(ntb);
-		if (enable_link(end))
-			return;
+		enable_link(end);
 	}
 	schedule_delayed_work(&end->enable, msecs_to_jiffies(GREET_LOOK_MS));
 }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "fab_endpoint.h"
 #include "fab_enumerate_priv.h"
 
 void fab_append_size(GString *out, uint64_t bytes)
@@ -76,18 +77,40 @@ static FabPort *port_below(FabPort *bridge)
     return is_cable(bridge) ? NULL : fab_port_peer(bridge);
 }
 
+static int compare_functions(const void *a, const void *b)
+{
+    const FabComponent *const *x = a, *const *y = b;
+    FabBdf one = fab_component_bdf(*x), other = fab_component_bdf(*y);
+
+    return (one > other) - (one < other);
+}
+
+/* Adds @component to @functions, and its virtual functions in the order of
+ * their numbers. */
+static void add_functions(GPtrArray *functions, FabComponent *component)
+{
+    FabEndpoint *function = fab_component_as_endpoint(component);
+
+    g_ptr_array_add(functions, component);
+    while (function && (function = fab_endpoint_next_function(function))) {
+        g_ptr_array_add(functions, fab_endpoint_component(function));
+    }
+    g_ptr_array_sort(functions, compare_functions);
+}
+
 /* The bridges on the bus below @bridge (NULL: bus 00 of @root), in the order of
- * their numbers. *ret_function is the function on this bus that is no bridge.
+ * their numbers. *ret_functions are the functions on this bus that are none.
  */
 static GPtrArray *list_bus(FabComponent *root, FabPort *bridge,
-                           FabComponent **ret_function)
+                           GPtrArray **ret_functions)
 {
+    GPtrArray *functions = g_ptr_array_new();
     GPtrArray *bridges = g_ptr_array_new();
     FabComponent *owner = bridge ? fab_port_owner(bridge) : root;
     FabPort *below;
     unsigned i;
 
-    *ret_function = NULL;
+    *ret_functions = functions;
     if (!bridge || is_upstream_port(bridge)) {
         for (i = bridge ? 1 : 0; i < fab_component_port_count(owner); i++) {
             FabPort *port = fab_component_port(owner, i);
@@ -96,14 +119,16 @@ static GPtrArray *list_bus(FabComponent *root, FabPort *bridge,
                 g_ptr_array_add(bridges, port);
             }
         }
-        *ret_function = bridge ? NULL : root;
+        if (!bridge) {
+            add_functions(functions, root);
+        }
         return bridges;
     }
     below = port_below(bridge);
     if (below && is_upstream_port(below)) {
         g_ptr_array_add(bridges, below);
     } else if (below) {
-        *ret_function = fab_port_owner(below);
+        add_functions(functions, fab_port_owner(below));
     }
     return bridges;
 }
@@ -122,13 +147,27 @@ static void append_buses(GString *out, unsigned secondary, unsigned subordinate)
     }
 }
 
-static void tree_function(GString *out, const FabComponent *component)
+static bool is_virtual(FabComponent *component)
+{
+    FabEndpoint *endpoint = fab_component_as_endpoint(component);
+
+    return endpoint && fab_endpoint_device(endpoint) != endpoint;
+}
+
+/* The kind of @component; the ports of a virtual function are its device's. */
+static const char *what_is(FabComponent *component)
+{
+    return is_virtual(component) ? "virtual function"
+                                 : kind_text(fab_component_kind(component));
+}
+
+static void tree_function(GString *out, FabComponent *component)
 {
     unsigned i;
 
     append_devfn(out, fab_component_bdf(component));
     g_string_append_printf(out, "  %s, %s", fab_component_name(component),
-                           kind_text(fab_component_kind(component)));
+                           what_is(component));
     for (i = 0; i < fab_component_port_count(component); i++) {
         const FabPort *port = fab_component_port(component, i);
 
@@ -148,9 +187,9 @@ static void tree_function(GString *out, const FabComponent *component)
 static void tree_bus(GString *out, const char *prefix, FabComponent *root,
                      FabPort *bridge)
 {
-    FabComponent *function;
-    g_autoptr(GPtrArray) bridges = list_bus(root, bridge, &function);
-    unsigned first = function ? 1 : 0;
+    g_autoptr(GPtrArray) functions = NULL;
+    g_autoptr(GPtrArray) bridges = list_bus(root, bridge, &functions);
+    unsigned first = functions->len;
     unsigned count = bridges->len + first;
     unsigned i;
 
@@ -170,7 +209,7 @@ static void tree_bus(GString *out, const char *prefix, FabComponent *root,
             g_string_append_printf(out, "%s  %s", prefix, last ? "\\-" : "+-");
         }
         if (!header) {
-            tree_function(out, function);
+            tree_function(out, functions->pdata[i]);
             continue;
         }
         start = out->len;
@@ -264,14 +303,16 @@ static void list_bridge(GString *out, const FabPort *port)
     g_string_append_c(out, '\n');
 }
 
-static void list_function(GString *out, const FabComponent *component)
+static void list_function(GString *out, FabComponent *component)
 {
     unsigned i;
 
     append_bdf(out, fab_component_bdf(component));
     g_string_append_printf(out, " %s: %s\n", fab_component_name(component),
-                           kind_text(fab_component_kind(component)));
-    for (i = 0; i < fab_component_port_count(component); i++) {
+                           what_is(component));
+    for (i = 0;
+         !is_virtual(component) && i < fab_component_port_count(component);
+         i++) {
         const FabPort *port = fab_component_port(component, i);
         g_autofree char *cable =
             g_strconcat("Cable ", fab_port_name(port), NULL);
@@ -288,12 +329,12 @@ static void list_function(GString *out, const FabComponent *component)
  * buses below it. */
 static void list_functions(GString *out, FabComponent *root, FabPort *bridge)
 {
-    FabComponent *function;
-    g_autoptr(GPtrArray) bridges = list_bus(root, bridge, &function);
+    g_autoptr(GPtrArray) functions = NULL;
+    g_autoptr(GPtrArray) bridges = list_bus(root, bridge, &functions);
     unsigned i;
 
-    if (function) {
-        list_function(out, function);
+    for (i = 0; i < functions->len; i++) {
+        list_function(out, functions->pdata[i]);
     }
     for (i = 0; i < bridges->len; i++) {
         list_bridge(out, bridges->pdata[i]);

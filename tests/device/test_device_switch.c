@@ -5,9 +5,12 @@
  * Request Redirect is on where it comes in; and nowhere if it would leave
  * through that port (PCIe 5.0 s2.3.1, s6.12). The root port's range leaves the
  * second accelerator out, so a request that comes to the root does not find it.
+ * And a device that is refused leaves nothing in the machine.
  */
 #include <check.h>
 #include <glib.h>
+#include <stdlib.h>
+#include <string.h>
 #include "device_gpu.h"
 #include "../suite.h"
 
@@ -20,14 +23,17 @@
 #define TO         0x8000u
 
 /* The extended capability ACS, PCIe 5.0 s7.7.8; behind AER in QEMU's port */
-#define ACS         0x148u
-#define ACS_ID      0x0001000du
-#define ACS_CAP     0x4u
-#define ACS_CTRL    0x6u
-#define ACS_BITS    0x1du /* SV, RR, CR, UF */
-#define ACS_RR      0x4u
-#define COMMAND     0x4u
-#define COMMAND_ALL 0x6u /* memory, bus master */
+#define ACS          0x148u
+#define ACS_ID       0x0001000du
+#define ACS_CAP      0x4u
+#define ACS_CTRL     0x6u
+#define ACS_BITS     0x1du /* SV, RR, CR, UF */
+#define ACS_RR       0x4u
+#define COMMAND      0x4u
+#define COMMAND_ALL  0x6u /* memory, bus master */
+/* Slot Control, PCIe 5.0 s7.5.3.10: power on, both indicators off */
+#define SLOT_CONTROL 0x18u
+#define SLOT_POWER   0x3c0u
 
 static DeviceRig *rig;
 static uint64_t ecam;
@@ -218,6 +224,107 @@ START_TEST(port_without_it_redirects_nothing)
 }
 END_TEST
 
+/* Devices that cannot be, each at its last step that may fail, and why. The bus
+ * is that of a root port, or of a switch's port. */
+static const struct {
+    const char *bus;
+    const char *device;
+    const char *bad;
+    const char *good;
+    const char *said;
+} refused[] = {
+    {"root", "'driver': 'farside-switch-upstream'", "'trace': '/nowhere/trace'",
+     "'multifunction': false", "property 'trace': "},
+    {"one", "'driver': 'farside-switch-upstream'", "'trace': '/nowhere/trace'",
+     "'multifunction': false", "set that port's property 'trace'"},
+    {"root", "'driver': 'farside-switchtec', 'link': '/nowhere/link'",
+     "'trace': '/nowhere/trace'", "'partition': 1", "property 'trace': "},
+    {"root", "'driver': 'farside-switchtec', 'link': '/nowhere/link'",
+     "'listen': true", "'partition': 1", "property 'link': cannot listen"},
+    {"root", "'driver': 'farside-gpu'", "'vfs': 255", "'vfs': 0",
+     "property 'vfs'"},
+    {"root", "'driver': 'farside-nic'", "'vfs': 255", "'vfs': 0",
+     "property 'vfs'"},
+};
+
+/* Adds the device of a row. Returns QMP's answer, to be freed. */
+static char *add(unsigned row, const char *property)
+{
+    g_autofree char *command =
+        g_strdup_printf("{'execute': 'device_add', 'arguments': {%s, %s, "
+                        "'id': 'new', 'bus': '%s'}}",
+                        refused[row].device, property, refused[row].bus);
+
+    return rig_qmp(rig, command);
+}
+
+/* All regions and address spaces of the machine, to be freed */
+static char *memory_map(void)
+{
+    return rig_qmp(rig, "{'execute': 'human-monitor-command', 'arguments': "
+                        "{'command-line': 'info mtree'}}");
+}
+
+static void refuse(unsigned row)
+{
+    char *answer = add(row, refused[row].bad);
+
+    ck_assert_msg(strstr(answer, "\"error\"") &&
+                      strstr(answer, refused[row].said),
+                  "%s", answer);
+    free(answer);
+}
+
+/*
+ * Afterwards the slot takes the same device without its fault, and the machine
+ * finds it: QEMU follows what a bridge has left behind. A switch's port keeps
+ * the address space of a function that was below it once.
+ */
+START_TEST(refused_device_leaves_nothing)
+{
+    static const char *const arguments[] = {
+        "-global",
+        "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
+        "-device",
+        "pcie-root-port,id=root,addr=0a.0,chassis=1,slot=1",
+        "-device",
+        "pcie-root-port,id=other,addr=0b.0,chassis=2,slot=2",
+        "-device",
+        "farside-switch-upstream,id=up,bus=other",
+        "-device",
+        "farside-switch-downstream,id=one,bus=up,addr=0,chassis=3,slot=3",
+        NULL};
+    bool is_at_root = strcmp(refused[_i].bus, "root") == 0;
+    char *before, *after, *answer;
+
+    rig = rig_new_with(NULL, "", arguments);
+    ecam = gpu_ecam(rig, 0);
+    map_bridge(0, ROOT_DEVFN, 0x040100, BASE, BASE + SPAN);
+    rig_pci_write(rig, ROOT_DEVFN,
+                  rig_pci_find(rig, ROOT_DEVFN, 0x10) + SLOT_CONTROL,
+                  SLOT_POWER);
+    if (!is_at_root) {
+        refuse((unsigned)_i);
+    }
+    before = memory_map();
+    refuse((unsigned)_i);
+    after = memory_map();
+    ck_assert_msg(strcmp(after, before) == 0,
+                  "%zu bytes of text about the machine's regions before, %zu "
+                  "afterwards",
+                  strlen(before), strlen(after));
+    ck_assert_uint_eq(rig_read(rig, config(1, 0, 0), 4), 0xffffffff);
+    answer = add((unsigned)_i, refused[_i].good);
+    ck_assert_msg(strstr(answer, "\"return\""), "%s", answer);
+    free(answer);
+    ck_assert_int_eq(rig_read(rig, config(1, 0, 0), 4) != 0xffffffff,
+                     is_at_root);
+    free(before);
+    free(after);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("device_switch");
@@ -231,6 +338,8 @@ int main(void)
     tcase_add_test(tcase, capability_is_that_of_the_specification);
     tcase_add_test(tcase, firmware_may_have_enabled_it);
     tcase_add_test(tcase, port_without_it_redirects_nothing);
+    tcase_add_loop_test(tcase, refused_device_leaves_nothing, 0,
+                        G_N_ELEMENTS(refused));
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

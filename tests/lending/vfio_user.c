@@ -16,13 +16,19 @@
  *   unmap                unmaps it
  *   command N VALUE      writes the command register
  *   irqs N INDEX COUNT   has the interrupts of an index of VFIO signal
- * eventfds; COUNT 0: of none await V MS           waits for a signal of vector
- * V; prints how many there were, or none mask N, unmask N     masks the line
- * interrupt, and lets it come again resample N           gives VFIO an eventfd
- * for the latter served               signals that one latency OFFSET VALUE
- * ACK-OFFSET COUNT writes VALUE, waits for vector 0, writes VALUE to
+ *                        eventfds; COUNT 0: of none
+ *   await V MS           waits for a signal of vector V; prints how many there
+ *                        were, or none
+ *   mask N, unmask N     masks the line interrupt, and lets it come again
+ *   resample N           gives VFIO an eventfd for the latter
+ *   served               signals that one
+ *   latency OFFSET VALUE ACK-OFFSET COUNT
+ *                        writes VALUE, waits for vector 0, writes VALUE to
  *                        ACK-OFFSET, COUNT times; prints the median and the
  *                        least time to the signal, in ns
+ *   spin OFFSET VALUE ACK-OFFSET
+ *                        the same once, and the process runs until the signal
+ *                        is there: the interrupt finds its CPU at work
  *   place N BAR ADDRESS  writes the address of a BAR of 64 bits
  *   memory N 0|1         switches the decoding of memory off or on
  *   quit
@@ -48,6 +54,7 @@
 #define PAGE    4096
 #define VECTORS 64
 #define TIMES   4096
+#define SPINS   20000
 
 static const char *const *uuids;
 static int devices;
@@ -270,6 +277,22 @@ static int latency(unsigned int offset, uint32_t value, unsigned int ack,
     return 1;
 }
 
+/* The interrupt comes while this loops: long before its end on a CPU that needs
+ * 1 ns for an instruction. */
+static int spin(unsigned int offset, uint32_t value, unsigned int ack)
+{
+    write_page(offset, value);
+    for (volatile unsigned int i = 0; i < SPINS; i++) {
+    }
+    if (!await(0, 10000)) {
+        errno = ETIMEDOUT;
+        return failed("spin");
+    }
+    write_page(ack, value);
+    (void)*(volatile uint32_t *)page;
+    return 0;
+}
+
 /* Orders about interrupts. Returns as order(), or -2 if @line is none. */
 static int irq_order(const char *line)
 {
@@ -296,6 +319,9 @@ static int irq_order(const char *line)
     } else if (sscanf(line, "latency %i %i %i %u", (int *)&a, (int *)&b,
                       (int *)&c, &d) == 4) {
         return latency(a, b, c, d);
+    } else if (sscanf(line, "spin %i %i %i", (int *)&a, (int *)&b, (int *)&c) ==
+               3) {
+        return spin(a, b, c);
     }
     return -2;
 }

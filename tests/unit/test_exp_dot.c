@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Invariant: a drawing has every element and every link once, with the values
- * of enumeration or of the description.
+ * of enumeration or of the description. The text of the tree has every
+ * function.
  */
 #include "exp_build.h"
 #include "exp_dot.h"
+#include "fab_enumerate.h"
 #include "topo_test.h"
 #include "../suite.h"
 
@@ -131,6 +133,54 @@ START_TEST(a_ring_is_drawn_round)
 }
 END_TEST
 
+/* A device in a slot of its own with a BAR, and two of its virtual functions,
+ * which are lent. The Routing ID of the first one is that of the device plus 1,
+ * and so on (PCIe 5.0 s9.2.1.2). */
+#define FUNCTIONS                                                              \
+    "name: t\n"                                                                \
+    "hosts:\n"                                                                 \
+    "  - {name: a, cpu: cpu, iommu: on, devices: [{name: n, part: ntb, "       \
+    "at: rp0}, {name: d, part: gpu, at: rp1, set: {card.vfs: 4}}]}\n"          \
+    "  - {name: b, cpu: cpu, iommu: on, devices: [{name: n, part: ntb, "       \
+    "at: rp0}]}\n"                                                             \
+    "links: [{name: c, ends: [a.n, b.n]}]\n"                                   \
+    "lend: [{device: a.d.vf2, to: b}, {device: a.d.vf0, to: b}]\n"
+
+START_TEST(virtual_functions_are_in_the_tree)
+{
+    static const char tree[] =
+        "-[a:00]--+-00.0  a, root complex\n"
+        "         +-01.0 rp0-[01]----00.0  a.n, NTB, cable0 to b.n cable0\n"
+        "         \\-02.0 rp1-[02]--+-00.0  a.d, endpoint\n"
+        "                          +-00.1  a.d.vf0, virtual function\n"
+        "                          \\-00.3  a.d.vf2, virtual function\n";
+    static const char *const pieces[] = {
+        "\n02:00.1 a.d.vf0: virtual function\n\tBAR 0: ",
+        "\n02:00.3 a.d.vf2: virtual function\n\tBAR 0: ",
+    };
+    static const char *const lent[] = {
+        "\"a.d\" -- \"b\" [label=\" lent vf0\", style=dotted",
+        "\"a.d\" -- \"b\" [label=\" lent vf2\", style=dotted",
+    };
+    g_autoptr(TopoDescription) d = load_good(FUNCTIONS, NULL);
+    g_autoptr(GString) out = g_string_new(NULL);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(ExpFabric) fabric = exp_build(d, &error);
+    FabComponent *root;
+
+    ck_assert_msg(fabric, "%s", error ? error->message : "");
+    root = exp_host(fabric, d->hosts->pdata[0]);
+    fab_write_tree(root, FAB_TREE_SHORT, out);
+    ck_assert_str_eq(out->str, tree);
+    g_string_truncate(out, 0);
+    fab_write_tree(root, FAB_TREE_LONG, out);
+    check_pieces(out->str, pieces, G_N_ELEMENTS(pieces));
+    g_string_truncate(out, 0);
+    exp_dot(d, NULL, out);
+    check_pieces(out->str, lent, G_N_ELEMENTS(lent));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("exp_dot");
@@ -140,6 +190,7 @@ int main(void)
     tcase_add_test(tcase, networks_are_drawn);
     tcase_add_test(tcase, a_ring_is_drawn_round);
     tcase_add_test(tcase, a_fabric_shows_addresses);
+    tcase_add_test(tcase, virtual_functions_are_in_the_tree);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
