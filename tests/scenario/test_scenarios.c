@@ -2,8 +2,8 @@
 /*
  * Invariants: every description in scenarios/ passes `farside check`. The
  * scenario of each file in results/baseline/ gives the same rows as that file,
- * digit by digit. It runs with two threads; test_cmd_run shows that their number
- * changes no byte.
+ * digit by digit. It runs with two threads; test_cmd_run shows that their
+ * number changes no byte.
  *
  * FARSIDE is the program, FARSIDE_SOURCE the top of the source tree.
  */

@@ -230,8 +230,8 @@ static void naive_begin(Naive *naive, SimTime now)
 {
     uint32_t active = naive_active(naive);
 
-    for (uint32_t i = 0;
-         i < naive->walks->len && active < naive->params.walks; i++) {
+    for (uint32_t i = 0; i < naive->walks->len && active < naive->params.walks;
+         i++) {
         NaiveWalk *walk = g_ptr_array_index(naive->walks, i);
 
         if (walk->look < 0 && walk->due < 0) {

@@ -42,8 +42,8 @@ static void mark(FabPace *pace, unsigned count,
     }
 }
 
-/* The sum of twelve numbers below 1 is normal, but for its tails. Each number has
- * 16 bits, of which a random number has four. */
+/* The sum of twelve numbers below 1 is normal, but for its tails. Each number
+ * has 16 bits, of which a random number has four. */
 static double normal(SimRandom *random)
 {
     uint64_t sum = 0;
@@ -51,8 +51,8 @@ static double normal(SimRandom *random)
     for (unsigned i = 0; i < 3; i++) {
         uint64_t bits = sim_random_u64(random);
 
-        sum += (bits & 0xffff) + (bits >> 16 & 0xffff) +
-               (bits >> 32 & 0xffff) + (bits >> 48);
+        sum += (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) +
+               (bits >> 48);
     }
     return (double)sum / 0x10000 - 6;
 }
