@@ -331,6 +331,23 @@ static bool start_hosts(CluCluster *cluster, GError **error)
     return true;
 }
 
+/* A device that was refused has no link, and its host's log says why. */
+static void broker_says(const CluBrokerNotice *notice, void *data)
+{
+    const CluCluster *cluster = data;
+
+    for (unsigned i = 0; i < cluster->hosts->len; i++) {
+        CluHost *host = cluster->hosts->pdata[i];
+
+        if (notice->event == CLU_BROKER_REFUSED &&
+            clu_host_pid(host) == notice->pid) {
+            clu_console_note(clu_host_console(host),
+                             "a device at %s is refused: %s", notice->name,
+                             notice->reason);
+        }
+    }
+}
+
 CluCluster *clu_cluster_start(GMainContext *context,
                               const CluClusterSetup *setup, int alive,
                               const CluClusterOps *ops, void *owner,
@@ -345,6 +362,7 @@ CluCluster *clu_cluster_start(GMainContext *context,
     cluster->owner = owner;
     cluster->hosts = g_ptr_array_new();
     cluster->broker = clu_broker_new(context);
+    clu_broker_set_callback(cluster->broker, broker_says, cluster);
     cluster->shared.context = context;
     cluster->shared.plan = setup->plan;
     cluster->shared.is_kvm = setup->is_kvm;

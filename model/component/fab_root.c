@@ -222,16 +222,11 @@ static inline uint64_t early_number(const RootIngress *ingress, unsigned i)
     return g_array_index(ingress->early, uint64_t, i);
 }
 
-/* The posted request whose turn it is is dispatched. */
-static inline void posted_advance(RootIngress *ingress)
+/* Requests whose turn would be next have gone early. */
+static G_GNUC_NO_INLINE void skip_early(RootIngress *ingress)
 {
     unsigned gone = 0;
 
-    ingress->passed = 0;
-    ingress->posted_dispatched++;
-    if (G_LIKELY(!ingress->early)) {
-        return;
-    }
     while (gone < ingress->early->len &&
            early_number(ingress, gone) == ingress->posted_dispatched) {
         ingress->posted_dispatched++;
@@ -239,6 +234,16 @@ static inline void posted_advance(RootIngress *ingress)
     }
     if (gone > 0) {
         g_array_remove_range(ingress->early, 0, gone);
+    }
+}
+
+/* The posted request whose turn it is is dispatched. */
+static inline void posted_advance(RootIngress *ingress)
+{
+    ingress->passed = 0;
+    ingress->posted_dispatched++;
+    if (G_UNLIKELY(ingress->early)) {
+        skip_early(ingress);
     }
 }
 

@@ -152,14 +152,9 @@ SimTime fab_credits_send_due(FabPort *ingress, SimTime now)
  * less data credits than the largest payload needs. */
 static inline bool is_update_urgent(const FabPort *ingress, FabClass cls)
 {
-    unsigned infinite = ingress->buffer.infinite[cls];
-    FabCreditSum left = ingress->buffer.granted[cls];
     uint32_t least = cls == FAB_CLASS_NP ? 1 : ingress->mps_bytes / 16;
 
-    return (!(infinite & FAB_INFINITE_HEADER) &&
-            fab_credit_sum_header(left) == 0) ||
-           (!(infinite & FAB_INFINITE_DATA) &&
-            fab_credit_sum_data(left) < least);
+    return !fab_credit_sum_suffices(ingress->buffer.granted[cls], least);
 }
 
 /* Returns whether the UpdateFC for the freed credits of the class of @tlp need
@@ -167,11 +162,15 @@ static inline bool is_update_urgent(const FabPort *ingress, FabClass cls)
 static inline bool is_update_full(const FabPort *ingress, const FabTlp *tlp,
                                   SimTime time)
 {
-    return G_UNLIKELY(ingress->collects)
-               ? ingress->buffer.freed_bytes[tlp->cls] >=
-                     ingress->params.collect_bytes
-               : time + fab_port_tlp_wire_time(ingress, tlp) >=
-                     ingress->buffer.update_due[tlp->cls];
+    const FabBuffer *buffer = &ingress->buffer;
+
+    if (G_UNLIKELY(ingress->collects)) {
+        return buffer->freed_bytes[tlp->cls] >= ingress->params.collect_bytes;
+    }
+    /* Whether time + fab_port_tlp_wire_time() >= due, without its division. */
+    return (SimTime)fab_port_wire_time(ingress,
+                                       fab_port_tlp_bytes(ingress, tlp)) >=
+           (buffer->update_due[tlp->cls] - time) * FAB_PS_FRACTION;
 }
 
 /* Adds the credits of @tlp to the freed ones of its class, and sends an

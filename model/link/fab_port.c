@@ -211,7 +211,7 @@ static inline void transmit_at(FabPort *port, FabTlp *tlp, SimTime now,
 static inline SimTime service_end(FabPort *port, const FabTlp *tlp,
                                   SimTime start, SimTime end)
 {
-    SimTime more = fab_service_time(&port->params.service, tlp) - (end - start);
+    SimTime more = fab_port_service_time(port, tlp) - (end - start);
 
     more = MAX(more, 0);
     port->counters.service_ps += more;

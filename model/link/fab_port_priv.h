@@ -179,6 +179,7 @@ struct FabPort {
     /* Set up. */
     FabPortParams params;
     uint32_t service_bytes; /* params.service.beat_bytes as the part has it */
+    uint64_t beat_inverse;  /* of params.service.beat_bytes */
     FabSpeed speed;
     uint32_t width;
     uint32_t rank;
@@ -418,12 +419,39 @@ static inline SimTime fab_port_tlp_wire_time(const FabPort *port,
            FAB_PS_FRACTION;
 }
 
-/* Time that @service takes for @tlp. */
-static inline SimTime fab_service_time(const FabService *service,
-                                       const FabTlp *tlp)
+/*
+ * Beats are counted on every second hop or so, and a division takes several
+ * times as long as a multiplication. The inverse of d bytes is
+ * m = floor(2^40 / d) + 1, so m d = 2^40 + e with 0 < e <= d, and
+ *
+ *   n m / 2^40 = n / d + n e / (d 2^40)
+ *
+ * n / d is at least 1 / d below the next whole number. So the whole part is
+ * that of n / d if n e < 2^40. TLPs have less than 2^16 bytes, and beats at
+ * most 2^17 (4096 B on a link that is 32 times as wide), so n < 2^18, and
+ * n e < 2^35. n m < 2^59 fits.
+ */
+#define FAB_BEAT_SHIFT 40
+
+static inline uint64_t fab_beat_inverse(uint32_t beat_bytes)
 {
-    uint32_t bytes = tlp->wire_bytes - FAB_TLP_FRAME_BYTES;
-    uint32_t beats = (bytes + service->beat_bytes - 1) / service->beat_bytes;
+    return (UINT64_C(1) << FAB_BEAT_SHIFT) / beat_bytes + 1;
+}
+
+/* Beats of @beat_bytes, whose inverse is @inverse, for @bytes. */
+static inline uint32_t fab_beats(uint32_t bytes, uint32_t beat_bytes,
+                                 uint64_t inverse)
+{
+    return (uint32_t)((bytes + beat_bytes - 1) * inverse >> FAB_BEAT_SHIFT);
+}
+
+/* Time that params.service takes for @tlp. */
+static inline SimTime fab_port_service_time(const FabPort *port,
+                                            const FabTlp *tlp)
+{
+    const FabService *service = &port->params.service;
+    uint32_t beats = fab_beats(tlp->wire_bytes - FAB_TLP_FRAME_BYTES,
+                               service->beat_bytes, port->beat_inverse);
 
     return (beats + service->gap_beats) * service->beat_ps;
 }
@@ -433,9 +461,8 @@ static inline SimTime fab_port_tlp_time(const FabPort *port, const FabTlp *tlp)
 {
     SimTime time = fab_port_tlp_wire_time(port, tlp);
 
-    return port->has_service
-               ? MAX(time, fab_service_time(&port->params.service, tlp))
-               : time;
+    return port->has_service ? MAX(time, fab_port_service_time(port, tlp))
+                             : time;
 }
 
 static inline bool fab_port_has_credits(const FabPort *port, const FabTlp *tlp)

@@ -125,6 +125,9 @@ void fab_port_set_rate(FabPort *port, FabSpeed speed, uint32_t width,
         service->beat_bytes =
             MAX(port->service_bytes * width / service->width, 1);
     }
+    if (service->beat_bytes) {
+        port->beat_inverse = fab_beat_inverse(service->beat_bytes);
+    }
 }
 
 const char *fab_speed_name(FabSpeed speed)

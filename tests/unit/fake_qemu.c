@@ -8,6 +8,7 @@
  *   panics   its kernel panics
  *   silent   its agent never answers a PING
  *   garbage  monitor and agent send random bytes
+ *   babbles  its NTB device sends a byte that is no message
  *   scrawls  each text that it sends has SCRAWL in it; its kernel has a BUG
  *
  * SIGUSR1 resets the machine: the monitor reports it, and more bytes of the old
@@ -26,6 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "clu_agent.h"
@@ -330,6 +333,19 @@ static void talk_nonsense(void)
     pause();
 }
 
+/* Sends a byte to the link that the word @device names. */
+static void babble(const char *device)
+{
+    static struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+    sscanf(device, "link=%107[^,]", address.sun_path);
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
+        send(fd, "?", 1, MSG_NOSIGNAL) != 1) {
+        perror(address.sun_path);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static Fake fake = {.mode = "", .is_booted = true, .boot = 1};
@@ -367,6 +383,13 @@ int main(int argc, char **argv)
     }
     if (strcmp(fake.mode, "garbage") == 0) {
         talk_nonsense();
+    }
+    for (int i = 0; i < argc && strcmp(fake.mode, "babbles") == 0; i++) {
+        const char *link = strstr(argv[i], "link=");
+
+        if (link) {
+            babble(link);
+        }
     }
     put_text(MONITOR, "{\"QMP\": {\"version\": {}, \"capabilities\": []}}\r\n");
     say_hello(&fake, 0);

@@ -642,6 +642,30 @@ START_TEST(a_guest_that_talks_nonsense_hurts_nobody_else)
 }
 END_TEST
 
+/* A device that does not keep to the protocol stays without its link, and the
+ * log of its host says why. */
+START_TEST(a_device_that_is_refused_is_in_the_log)
+{
+    g_autofree char *path = NULL, *text = NULL;
+    Rig rig;
+
+    rig_start(&rig, "", "babbles", 20000);
+    path = g_build_filename(rig.path, "b.log", NULL);
+    for (unsigned i = 0; i < 500; i++) {
+        g_clear_pointer(&text, g_free);
+        if (g_file_get_contents(path, &text, NULL, NULL) &&
+            strstr(text, "refused")) {
+            break;
+        }
+        g_usleep(10000);
+    }
+    ck_assert_msg(text && strstr(text, "-- a device at cable is refused: it "
+                                       "sent bytes that are no message\n"),
+                  "%s", text);
+    rig_end(&rig);
+}
+END_TEST
+
 /* Checks that a terminal shows @text as it is: it is UTF-8, and has neither
  * control characters of 7 or 8 bits, but \n and \t, nor the two others of the
  * fake's SCRAWL. */
@@ -1006,6 +1030,7 @@ int main(void)
     tcase_add_test(tcase, a_qemu_that_does_not_start_is_quoted);
     tcase_add_test(tcase, a_panic_is_quoted_with_the_console);
     tcase_add_test(tcase, a_guest_that_talks_nonsense_hurts_nobody_else);
+    tcase_add_test(tcase, a_device_that_is_refused_is_in_the_log);
     tcase_add_test(tcase, text_of_a_guest_moves_no_cursor);
     tcase_add_test(tcase, output_is_raw_or_text);
     tcase_add_test(tcase, a_driver_that_is_bound_again_brings_its_link_up);

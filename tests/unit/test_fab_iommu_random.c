@@ -228,11 +228,14 @@ static unsigned naive_place(const Naive *naive, const NaiveWalk *walk)
 /* Starts queued walks while walkers are free. */
 static void naive_begin(Naive *naive, SimTime now)
 {
-    for (uint32_t i = 0; i < naive->walks->len; i++) {
+    uint32_t active = naive_active(naive);
+
+    for (uint32_t i = 0; i < naive->walks->len && active < naive->params.walks;
+         i++) {
         NaiveWalk *walk = g_ptr_array_index(naive->walks, i);
 
-        if (walk->look < 0 && walk->due < 0 &&
-            naive_active(naive) < naive->params.walks) {
+        if (walk->look < 0 && walk->due < 0) {
+            active++;
             walk->due = now + naive->params.walk +
                         (SimTime)naive_reads(naive, walk->addr, walk->bytes) *
                             naive->params.walk_read;

@@ -42,15 +42,19 @@ static void mark(FabPace *pace, unsigned count,
     }
 }
 
-/* The sum of twelve is normal, but for its tails. */
+/* The sum of twelve numbers below 1 is normal, but for its tails. Each number
+ * has 16 bits, of which a random number has four. */
 static double normal(SimRandom *random)
 {
-    double sum = -6;
+    uint64_t sum = 0;
 
-    for (unsigned i = 0; i < 12; i++) {
-        sum += sim_random_below(random, 1000000) / 1e6;
+    for (unsigned i = 0; i < 3; i++) {
+        uint64_t bits = sim_random_u64(random);
+
+        sum += (bits & 0xffff) + (bits >> 16 & 0xffff) + (bits >> 32 & 0xffff) +
+               (bits >> 48);
     }
-    return sum;
+    return (double)sum / 0x10000 - 6;
 }
 
 static double independent(SimRandom *random, unsigned i)

@@ -374,6 +374,32 @@ START_TEST(acks_of_an_idle_wire_are_over)
 }
 END_TEST
 
+/* Beats are counted without a division, and exactly: for each size that a TLP
+ * may have, and beats from 1 B to 4096 B on a link that is 32 times as wide. */
+START_TEST(beats_are_those_of_a_division)
+{
+    static const uint32_t sizes[] = {
+        1,     2,     3,     5,      6,     7,    8,     12,    16,
+        24,    31,    32,    33,     48,    64,   96,    127,   128,
+        192,   255,   256,   511,    512,   513,  1023,  1024,  1025,
+        1536,  2047,  2048,  3072,   4095,  4096, 12288, 16384, 49152,
+        65535, 65536, 98304, 131071, 131072};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        uint64_t inverse = fab_beat_inverse(sizes[i]);
+
+        for (uint32_t bytes = 0; bytes <= UINT16_MAX; bytes++) {
+            uint32_t want = bytes / sizes[i] + (bytes % sizes[i] > 0);
+
+            if (fab_beats(bytes, sizes[i], inverse) != want) {
+                ck_abort_msg("%u B are not %u beats of %u B", bytes, want,
+                             sizes[i]);
+            }
+        }
+    }
+}
+END_TEST
+
 START_TEST(bad_connections_are_refused)
 {
     g_autoptr(Fixture) fixture = fixture_new();
@@ -433,6 +459,7 @@ int main(void)
     tcase_add_loop_test(tcase, no_buffer_is_overrun, 1, 6);
     tcase_add_test(tcase, acks_that_do_not_exist_delay_nobody);
     tcase_add_test(tcase, acks_of_an_idle_wire_are_over);
+    tcase_add_test(tcase, beats_are_those_of_a_division);
     tcase_add_test(tcase, bad_connections_are_refused);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

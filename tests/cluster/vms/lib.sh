@@ -187,13 +187,13 @@ window() {
     far=$(tool_of "$2" "$1")/$(peer_of "$2" "$1")
     address=$(allocate "$2" "$1" "$3" "$size") || return 1
     here=$(on "$1" "echo $(translation "$address" "$size") >$near/peer_mw_trans$3 &&
-        head -c $((size)) /dev/urandom >$data && cat $data >$near/peer_mw$3
+        dd if=/dev/urandom of=$data bs=$((size)) count=1 2>/dev/null && cat $data >$near/peer_mw$3
         md5sum <$data")
-    there=$(on "$2" "head -c $((size)) $far/mw$3 | md5sum
-        head -c $((size)) /dev/urandom >$data && cat $data >$far/mw$3
+    there=$(on "$2" "dd if=$far/mw$3 bs=4k count=$((size / 4096)) 2>/dev/null | md5sum
+        dd if=/dev/urandom of=$data bs=$((size)) count=1 2>/dev/null && cat $data >$far/mw$3
         md5sum <$data")
     here="$here
-$(on "$1" "head -c $((size)) $near/peer_mw$3 | md5sum
+$(on "$1" "dd if=$near/peer_mw$3 bs=4k count=$((size / 4096)) 2>/dev/null | md5sum
         echo $(translation "$address" 0) >$near/peer_mw_trans$3")"
     # Clears the window: removing ntb_tool while a window is set would oops.
     on "$2" "echo 0 >$far/mw_trans$3" || return 1
@@ -248,7 +248,7 @@ transfer() {
     on "$2" 'rm -f /tmp/pipe; mkfifo /tmp/pipe; nc -l -p 9000 <>/tmp/pipe |
         md5sum >/tmp/sum' &
     on "$2" 'until netstat -lnt | grep -q :9000; do usleep 50000; done' || return 1
-    here=$(on "$1" "head -c 1048576 /dev/urandom >/tmp/block
+    here=$(on "$1" "dd if=/dev/urandom of=/tmp/block bs=1M count=1 2>/dev/null
         send() { for i in \$(seq $4); do echo \$i; cat /tmp/block; done; }
         send | md5sum; send | nc $3 9000" | head -n 1)
     wait $!
