@@ -57,7 +57,7 @@ PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
 .PHONY: all program deps need-deps paper report fidelity oracles accuracy cluster \
         devices devices-setup guest guest-6.12 guest-debug kmod \
         gate test test-ci test-platforms test-sim test-sweep test-device test-cluster test-lending \
-        test-kdebug test-kvm test-vm test-chips test-devmem \
+        test-intree test-kdebug test-kvm test-vm test-chips test-devmem \
         test-drive test-ring test-hostile fuzz-chips test-timed explore bench bench-vm regress \
         regress-clang baseline asan asan-setup build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
@@ -215,6 +215,12 @@ test-vm: cluster
 
 test-kvm: cluster
 	tests/kvm/run $(BUILD)
+
+# The devices in a source tree of QEMU, built there without the plugin: make test-intree
+# SOURCE=TREE. A run that was interrupted goes on.
+SOURCE =
+test-intree: cluster
+	tests/device/intree $(BUILD) build-intree $(SOURCE)
 
 # Device Lending on a kernel that looks for faults; builds that kernel first.
 test-kdebug: devices
@@ -410,5 +416,5 @@ test-deb: deb
 
 clean:
 	rm -rf $(BUILD) build-asan build-ci build-clang build-deb build-devmem build-fuzz build-guest build-guest-6.12 \
-	    build-kdebug build-kvm \
+	    build-intree build-kdebug build-kvm \
 	    build-kmod build-platforms build-qemu
