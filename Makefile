@@ -52,12 +52,14 @@ BASELINE = $(PAPER) $(wildcard scenarios/teaching/*.yaml \
 PAPER_BASELINE = $(foreach s,$(PAPER),$(if $(wildcard \
     results/baseline/$(notdir $(s:.yaml=.csv))),$(s)))
 
+# Targets build in one folder, so one at a time; ninja uses the processors.
+.NOTPARALLEL:
 .PHONY: all program deps need-deps paper report fidelity oracles accuracy cluster \
-        devices guest guest-6.12 guest-7.3 guest-debug kmod \
+        devices devices-setup guest guest-6.12 guest-7.3 guest-debug kmod \
         gate test test-ci test-platforms test-sim test-sweep test-device test-cluster test-lending \
-        test-kdebug test-kvm test-vm test-chips test-devmem \
+        test-intree test-kdebug test-kvm test-vm test-chips test-devmem \
         test-drive test-ring test-hostile fuzz-chips test-timed explore bench bench-vm regress \
-        regress-clang baseline asan build-asan fuzz \
+        regress-clang baseline asan asan-setup build-asan fuzz \
         fuzz-run check-style install deb test-deb clean
 
 all: need-deps $(BUILD)/build.ninja
@@ -215,6 +217,12 @@ test-vm: cluster
 test-kvm: cluster
 	tests/kvm/run $(BUILD)
 
+# The devices in a source tree of QEMU, built there without the plugin: make test-intree
+# SOURCE=TREE. A run that was interrupted goes on.
+SOURCE =
+test-intree: cluster
+	tests/device/intree $(BUILD) build-intree $(SOURCE)
+
 # Device Lending on a kernel that looks for faults; builds that kernel first.
 test-kdebug: devices
 	$(call need,$(HAVE_KDEBUG),qemu guest kdebug)
@@ -223,16 +231,19 @@ test-kdebug: devices
 # All that "farside cluster" needs.
 cluster: devices guest
 
-# The devices for the installed QEMU. Once its headers are there, -Dqemu=enabled
-# makes meson look for them again.
-devices: all
+# The devices for the installed QEMU.
+devices: devices-setup
+	ninja -C $(BUILD)
+
+# Sets the build up for the devices, and builds nothing. Once QEMU's headers are there,
+# -Dqemu=enabled makes meson look for them again.
+devices-setup: need-deps $(BUILD)/build.ninja
 	$(call need,$(HAVE_QEMU),qemu)
 	qemu-dev/headers build-qemu
 	@cmp -s build-qemu/VERSION $(BUILD)/QEMU-VERSION || { \
 	    meson setup --reconfigure $(BUILD) -Dqemu=enabled && \
 	    cp build-qemu/VERSION $(BUILD)/QEMU-VERSION; \
 	}
-	ninja -C $(BUILD)
 
 # The image that the machines of a cluster boot, with the modules of Device
 # Lending, their tool, and the programs that tests run in them.
@@ -288,7 +299,7 @@ test-timed: cluster
 # Hostile guests and peers, for longer than in "make test". Each round prints
 # its seed and how many accesses and messages it made.
 HOSTILE_ROUNDS ?= 5
-test-hostile: build-asan
+test-hostile: asan-setup
 	@for round in $$(seq $(HOSTILE_ROUNDS)); do \
 	    seed=$$(shuf -i 1-1000000000 -n 1); \
 	    FARSIDE_SEED=$$seed FARSIDE_MESSAGES=100000 \
@@ -300,9 +311,9 @@ test-hostile: build-asan
 	done
 
 # Accesses of a hostile guest and of hostile peers to each chip; Switchtec has
-# those of test-hostile.
+# those of test-hostile. tests/run builds what the test needs.
 FUZZ_ACCESSES ?= 1000000
-fuzz-chips: build-asan
+fuzz-chips: asan-setup
 	@for chip in amd epf idt intel intel_gen1; do \
 	    FARSIDE_FUZZ=$(FUZZ_ACCESSES) CK_RUN_CASE=fuzz \
 	        tests/run build-asan device_$$chip --timeout-multiplier 100; \
@@ -359,9 +370,12 @@ asan: build-asan
 	tests/run build-asan --timeout-multiplier 4 --no-suite vms \
 	    --no-suite lending --no-suite long
 
+ASAN = BUILD=build-asan SETUP='-Db_sanitize=address,undefined -Db_lundef=false'
 build-asan:
-	$(MAKE) --no-print-directory BUILD=$@ \
-	    SETUP='-Db_sanitize=address,undefined -Db_lundef=false' devices
+	$(MAKE) --no-print-directory $(ASAN) devices
+
+asan-setup:
+	$(MAKE) --no-print-directory $(ASAN) devices-setup
 
 # Each fuzzer for a minute with libFuzzer.
 FUZZ_SECONDS ?= 60
@@ -413,5 +427,5 @@ test-deb: deb
 clean:
 	rm -rf $(BUILD) build-asan build-ci build-clang build-deb build-devmem \
 	    build-devmem-7.3 build-fuzz build-guest build-guest-6.12 build-guest-7.3 \
-	    build-kdebug build-kvm \
+	    build-intree build-kdebug build-kvm \
 	    build-kmod build-platforms build-qemu

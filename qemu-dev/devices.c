@@ -5,6 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "devices.h"
+#include "farside_drain.h"
 #include "farside_gpu.h"
 #include "farside_amd.h"
 #include "farside_epf.h"
@@ -16,6 +17,7 @@
 
 void farside_devices_register(void)
 {
+    farside_drain_start();
     farside_switchtec_register_types();
     farside_amd_register_types();
     farside_intel_register_types();

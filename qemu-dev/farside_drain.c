@@ -119,6 +119,9 @@ void farside_drain_start(void)
     qemu_register_reset(drain_machine, NULL);
 }
 
+/* A handler is an object, which type_init() may not make; this comes next. */
+migration_init(farside_drain_start)
+
 void farside_drain_controllers(void)
 {
     ObjectClass *class = object_class_by_name("nvme");

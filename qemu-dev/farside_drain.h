@@ -14,7 +14,8 @@
 
 /*
  * Called once, before the machine is built: QEMU resets in the order in which
- * handlers were registered.
+ * handlers were registered. The plugin calls this. In a QEMU tree,
+ * migration_init() does.
  */
 void farside_drain_start(void);
 

@@ -553,7 +553,6 @@ static const TypeInfo farside_ntb_info = {
 
 static void farside_ntb_register_common(void)
 {
-    farside_drain_start();
     farside_origin_register_types();
     farside_windows_register_types();
     type_register_static(&farside_ntb_info);

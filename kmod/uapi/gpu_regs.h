@@ -70,7 +70,7 @@ struct gpu_command {
 
 #define GPU_FLAG_INTERRUPT 1u
 #define GPU_LENGTH_MAX     (64u << 20)
-#define GPU_LOCAL          0x8000000000000000ull /* an offset in the own memory */
+#define GPU_LOCAL          0x8000000000000000ull /* an offset in its memory */
 #define GPU_NOWHERE        (~0ull)
 
 enum {

@@ -82,12 +82,15 @@ load() {
     all "$unload" && all "modprobe $*"
 }
 
-# load_netdev: if ntb_transport refuses an NTB, the kernel's log has the reason
+# load_netdev: if ntb_transport refuses an NTB, the log of that host's kernel has the
+# reason. It is the first of all hosts that refuses.
 load_netdev() {
-    load ntb_netdev || {
-        on "$from" "dmesg | grep 'ntb_transport.*:' | tail -n 5"
-        return 1
-    }
+    local host
+    load ntb_netdev && return
+    for host in $hosts; do
+        on "$host" "dmesg | grep 'ntb_transport.*:' | tail -n 5"
+    done
+    return 1
 }
 
 # appears HOST ADDRESS: the interface does, if ntb_transport has taken the NTB, and gets

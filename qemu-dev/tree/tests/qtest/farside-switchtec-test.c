@@ -41,7 +41,8 @@ static Side side_new(const char *path, int partition)
 {
     Side side;
 
-    side.qts = qtest_initf("-machine q35 -device farside-switchtec,addr=05.0,"
+    side.qts = qtest_initf("-machine q35 -nodefaults "
+                           "-device farside-switchtec,addr=05.0,"
                            "link=%s,partition=%d,listen=%s",
                            path, partition, partition ? "off" : "on");
     side.bus = qpci_new_pc(side.qts, NULL);
