@@ -206,7 +206,7 @@ static double time_of(FlowList *list, SimTime now)
     return time > most || time < BATCHES_WORTH * longest ? 0 : time;
 }
 
-/* What a flow leaves out in one go: units of its work, or bytes of an order. */
+/* A part that a flow leaves out: units of its work, or bytes of an order. */
 typedef struct Part {
     uint64_t left, grain;  /* units; they are left out in whole grains */
     double unit_ps, share; /* and the error of that, as a share of it */

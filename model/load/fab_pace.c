@@ -415,7 +415,7 @@ bool fab_pace_judge(const FabPace *pace, double ahead, double share,
     events = (double)MAX(
         to->marks - from->marks,
         (to->sent - from->sent - (to->sent_not - from->sent_not)) / TLP_BYTES);
-    /* What was left out has an interval of its own. */
+    /* The work that was left out has an interval of its own. */
     share_more = (MAX(FAB_PACE_UNSEEN * share, UNSEEN_EVENTS / events) +
                   unsettled_share(pace, from, to)) *
                  (double)time_seen(from, to) / (double)(to->at - from->at);
