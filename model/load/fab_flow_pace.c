@@ -31,11 +31,22 @@ static double unseen_time(const FabFlow *flow, uint64_t sent)
     return sum.unseen_ps * (double)sent;
 }
 
-/* Returns whether @pace of @flow is known within @share. @left: units. */
+/* The time since the first operation of @flow. */
+static double time_so_far(const FabFlow *flow)
+{
+    SimTime now = sim_engine_now(flow->fabric->engine);
+
+    return flow->result.operations > 0
+               ? (double)(now - flow->result.begin + flow->skipped.time)
+               : 0;
+}
+
+/* Returns whether @pace of @flow is known so well that the time of the flow is
+ * known within @share when @left units are left out. */
 static bool is_known(FabFlow *flow, const FabPace *pace, uint64_t left,
                      double share, FabPaceResult *ret_steady)
 {
-    double batches = (double)left / (double)pace->batch_units, unseen;
+    double batches = (double)left / (double)pace->batch_units, unseen, most;
 
     if (pace->count == 0) {
         return false;
@@ -49,8 +60,16 @@ static bool is_known(FabFlow *flow, const FabPace *pace, uint64_t left,
     unseen = unseen_time(flow, ret_steady->sent) / (double)ret_steady->time;
     ret_steady->half_ps += unseen * ret_steady->unit_ps;
     ret_steady->half_latency += unseen * ret_steady->latency;
-    return ret_steady->half_ps <= share * ret_steady->unit_ps &&
-           ret_steady->half_latency <= share * ret_steady->latency;
+    most = share;
+    if (!pace->is_order && left > 0) {
+        double time = (double)left * ret_steady->unit_ps;
+
+        most =
+            (share * (time_so_far(flow) + time) - (double)flow->skipped.half) /
+            time;
+    }
+    return ret_steady->half_ps <= most * ret_steady->unit_ps &&
+           ret_steady->half_latency <= most * ret_steady->latency;
 }
 
 static bool has_order(const FabFlow *flow, unsigned i)

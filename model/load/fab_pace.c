@@ -280,7 +280,7 @@ static Forecast forecast(const FabPace *pace, const double *values,
         result.half = sim_stats_student(CONFIDENCE, count - 1) * m.deviation *
                           sqrt((1 + r) / (1 - r)) *
                           sqrt(1.0 / count + 1.0 / MAX(ahead, 1)) +
-                      2 * range / count;
+                      range / count;
     } else if (count >= BATCHES_LEAST && range <= narrow * m.mean) {
         result.most = AHEAD_OPERATIONS * count;
         result.half = range;
