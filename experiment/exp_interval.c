@@ -44,7 +44,7 @@ static double latency_share(const ExpSubject *subject)
     ExpValue mean = exp_flow_latency_mean(subject->flow);
     FabFlowSkipped skipped;
     FabFlowResult result;
-    double value;
+    double value, all, half;
 
     if (mean.den == 0 || mean.num == 0) {
         return 0;
@@ -52,9 +52,11 @@ static double latency_share(const ExpSubject *subject)
     fab_flow_result(subject->flow, &result);
     fab_flow_skipped(subject->flow, &skipped);
     value = (double)mean.num / (double)mean.den;
-    return skipped.operations > 0
-               ? skipped.half_latency / value
-               : (double)skipped.half / (double)result.operations / value;
+    all = (double)result.operations;
+    half = skipped.operations > 0
+               ? skipped.half_latency + (double)skipped.half_inside / all
+               : (double)skipped.half / all;
+    return half / value;
 }
 
 static bool is_single(const ExpSubject *subject)

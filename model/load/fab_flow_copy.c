@@ -35,7 +35,6 @@ typedef struct CopyFlow {
     FabStatus status;  /* of the present copy */
     bool measured;     /* the last copy was measured, and did not fail */
     bool is_recorded;  /* the completion record is sent or has arrived */
-    bool by_copies;    /* it leaves out whole copies, not bytes of them */
 } CopyFlow;
 
 static SimTime copy_now(const CopyFlow *self)
@@ -77,7 +76,7 @@ static void record_visible(void *owner, FabBusAddr addr, uint64_t data)
 static void record_seen(CopyFlow *self)
 {
     if (!self->params.queued && self->measured) {
-        sim_histogram_add(self->flow.latency, copy_now(self) - self->rung_at);
+        fab_flow_add_latency(&self->flow, self->rung_at);
     }
     if (self->finished == self->params.copies) {
         fab_flow_finish(&self->flow);
@@ -110,20 +109,14 @@ static void command_fetch(CopyFlow *self)
 
 static void copy_over(CopyFlow *self)
 {
-    SimTime now = copy_now(self);
-
     self->measured = fab_flow_count(&self->flow, self->begin, 0, self->status);
     if (self->params.queued && self->measured) {
-        sim_histogram_add(self->flow.latency, now - self->begin);
+        fab_flow_add_latency(&self->flow, self->begin);
     }
     self->finished++;
-    if (self->by_copies) {
-        fab_flow_mark(&self->flow, 1);
-    } else if (self->flow.pace) {
-        fab_pace_reset(self->flow.pace);
-    }
+    fab_flow_mark(&self->flow, 1);
     if (--self->left > 0) {
-        step_at(self, STEP_FETCH, now);
+        step_at(self, STEP_FETCH, copy_now(self));
     } else {
         self->is_recorded = true;
         fab_endpoint_dma(self->params.device, &self->record);
@@ -137,7 +130,8 @@ static void move_done(FabDma *dma)
 
     self->status = dma->status;
     step_at(self, STEP_OVER,
-            MAX(copy_now(self), self->begin + self->params.least));
+            MAX(copy_now(self),
+                self->begin + self->params.least - self->flow.inside));
 }
 
 static void command_done(FabDma *dma)
@@ -221,48 +215,51 @@ static void copy_wait(const FabFlow *flow, FabFlowWait *ret_wait)
     }
 }
 
-/* The bytes of a copy have moved. */
-static void move_moved(FabDma *dma, uint32_t bytes)
-{
-    const CopyFlow *self = dma->owner;
-
-    if (!self->by_copies) {
-        fab_flow_mark((FabFlow *)&self->flow, bytes);
-    }
-}
-
 static uint64_t copy_left(const FabFlow *flow, uint64_t *ret_grain)
 {
     const CopyFlow *self = (const CopyFlow *)flow;
     uint32_t begun = self->left > 0 ? 1 : 0;
 
-    if (!self->by_copies) {
-        return fab_flow_dma_left(&self->move, ret_grain);
-    }
     *ret_grain = 1;
     return self->params.copies - self->finished - begun;
+}
+
+static uint64_t copy_unit_bytes(const FabFlow *flow)
+{
+    return ((const CopyFlow *)flow)->params.size_bytes;
+}
+
+static unsigned copy_orders(FabFlow *flow, FabDma **ret_orders)
+{
+    ret_orders[0] = &((CopyFlow *)flow)->move;
+    return 1;
+}
+
+static unsigned copy_under_way(const FabFlow *flow)
+{
+    return ((const CopyFlow *)flow)->step == STEP_MOVE &&
+                   !sim_event_is_pending(&flow->event)
+               ? 1
+               : FAB_FLOW_BETWEEN;
 }
 
 static void copy_skip(FabFlow *flow, uint64_t units, SimTime time)
 {
     CopyFlow *self = (CopyFlow *)flow;
 
-    if (!self->by_copies) {
-        self->begin -= time;
-        self->rung_at -= time;
-        fab_flow_dma_skip(flow, &self->move, units);
-        return;
-    }
     self->params.copies -= units;
     if (self->params.queued) {
         self->left -= units;
     }
-    fab_flow_left_out(flow, units, units * self->params.size_bytes);
+    fab_flow_left_out(flow, units, units * copy_unit_bytes(flow));
 }
 
 static const FabFlowOps copy_ops = {
     .left = copy_left,
     .skip = copy_skip,
+    .unit_bytes = copy_unit_bytes,
+    .orders = copy_orders,
+    .under_way = copy_under_way,
     .marks = true,
     .event = copy_event,
     .free = copy_free,
@@ -343,7 +340,6 @@ static void dmas_init(CopyFlow *self, const CopyPlaces *places)
         .size_bytes = self->params.size_bytes,
         .metered = true,
         .flow = number,
-        .moved = move_moved,
         .done = move_done,
         .owner = self,
     };
@@ -375,7 +371,6 @@ FabFlow *fab_copy_flow_new(FabFabric *fabric, const char *name, SimTime warmup,
     self->doorbell = places.doorbell;
     self->ring = places.ring + PAGE_BYTES;
     self->ring_slots = places.ring_slots;
-    self->by_copies = params->copies >= FAB_FLOW_MANY;
     fab_flow_init(&self->flow, fabric, &copy_ops, name, warmup, params->start);
     dmas_init(self, &places);
     self->doorbell_watch =

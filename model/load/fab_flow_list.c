@@ -9,6 +9,7 @@ static void flow_free(void *data)
     sim_histogram_free(flow->latency);
     g_clear_pointer(&flow->followers, g_ptr_array_unref);
     g_free(flow->pace);
+    g_free(flow->orders);
     g_free(flow->name);
     flow->ops->free(flow);
 }

@@ -130,17 +130,23 @@ static uint64_t move_left(const FabFlow *flow, uint64_t *ret_grain)
     return self->params.count - self->finished - 1;
 }
 
+static uint64_t move_unit_bytes(const FabFlow *flow)
+{
+    return ((const MoveFlow *)flow)->params.size_bytes;
+}
+
 static void move_skip(FabFlow *flow, uint64_t units, SimTime time)
 {
     MoveFlow *self = (MoveFlow *)flow;
 
     self->params.count -= units;
-    fab_flow_left_out(flow, units, units * self->params.size_bytes);
+    fab_flow_left_out(flow, units, units * move_unit_bytes(flow));
 }
 
 static const FabFlowOps move_ops = {
     .left = move_left,
     .skip = move_skip,
+    .unit_bytes = move_unit_bytes,
     .marks = true,
     .event = move_event,
     .free = move_free,

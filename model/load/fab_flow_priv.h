@@ -9,6 +9,21 @@
 #include "sim_engine.h"
 #include "sim_random.h"
 
+/* Orders of DMA engines that move the data of a flow, at most. */
+#define FAB_FLOW_ORDERS 2
+
+/* One of them, of which the flow leaves bytes out. */
+typedef struct FabFlowOrder {
+    FabDma *dma;
+    uint64_t moved;       /* bytes of the present one */
+    FabPace paces[2];     /* of its bytes: alone, and beside the other one */
+    FabPaceResult steady; /* of the present pace, while flows leave work out */
+} FabFlowOrder;
+
+/* In the result of ops->under_way(): something else than the orders is under
+ * way, too. */
+#define FAB_FLOW_BETWEEN (1u << FAB_FLOW_ORDERS)
+
 /* The operations of a kind of flow. */
 typedef struct FabFlowOps {
     /* The function of flow->event. The first event is the start of the flow. */
@@ -28,9 +43,17 @@ typedef struct FabFlowOps {
      * fab_flow_left_out(). */
     void (*skip)(FabFlow *flow, uint64_t units, SimTime time);
     bool marks; /* it calls fab_flow_mark(); otherwise units are ps */
-    /* The bytes that flow->meter counts for a unit. NULL: they differ, or the
-     * unit is a byte. */
+    /* The bytes that flow->meter counts for a unit. NULL: they differ. */
     uint64_t (*unit_bytes)(const FabFlow *flow);
+    /* The bytes of units that have gone part of their way and wait in a memory
+     * or a device. flow->meter need not have counted them. NULL: none. */
+    uint64_t (*waiting)(const FabFlow *flow);
+    /* For flows that leave bytes of orders out, too; NULL: they do not. Sets
+     * @ret_orders to the FAB_FLOW_ORDERS or fewer orders that move their data,
+     * and returns their number. */
+    unsigned (*orders)(FabFlow *flow, FabDma **ret_orders);
+    /* Returns a bit for each of these orders that is under way. */
+    unsigned (*under_way)(const FabFlow *flow);
 } FabFlowOps;
 
 /* First member of every flow. */
@@ -51,8 +74,14 @@ struct FabFlow {
                                    fails if a TLP of it is lost */
     FabFlowResult result;
     SimHistogram *latency;
-    FabPace *pace;          /* NULL: it leaves nothing out */
-    FabPaceResult steady;   /* of its pace, while flows leave work out */
+    FabPace *pace;        /* NULL: it leaves nothing out */
+    FabPaceResult steady; /* of its pace, while flows leave work out */
+    FabFlowOrder *orders; /* owned; NULL: it leaves no bytes of them out */
+    unsigned n_orders, under_way; /* the latter: as ops->under_way() */
+    bool by_orders;               /* it leaves these out now, and no units */
+    SimTime inside;         /* time left out within the present operation */
+    SimTime inside_all;     /* within all units */
+    uint64_t inside_bytes;  /* the bytes of that */
     SimTime base;           /* time left out before it began */
     FabFlowSkipped skipped; /* half_latency: times all operations so far */
 };
@@ -91,17 +120,12 @@ static inline void fab_flow_mark(FabFlow *flow, uint64_t units)
     }
 }
 
-/* A flow of so many operations leaves out whole ones, and not bytes of the one
- * under way. */
-#define FAB_FLOW_MANY 128
-
 /* Called by ops->skip(): counts @operations and @bytes that were left out. */
 void fab_flow_left_out(FabFlow *flow, uint64_t operations, uint64_t bytes);
 
-/* ops->left() and ops->skip() for the work in an order of a DMA engine that is
- * under way: bytes. @dma->moved must be fab_flow_dma_moved(). */
-uint64_t fab_flow_dma_left(const FabDma *dma, uint64_t *ret_grain);
-void fab_flow_dma_skip(FabFlow *flow, FabDma *dma, uint64_t bytes);
+/* Adds the latency of the operation that ends now, of which there is one at a
+ * time. It began at @begin. */
+void fab_flow_add_latency(FabFlow *flow, SimTime begin);
 
 static inline FabFlow *fab_flow_of_event(SimEvent *event)
 {

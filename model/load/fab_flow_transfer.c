@@ -7,6 +7,9 @@
 #define WORD_BYTES   4u
 #define PAGE_BYTES   4096u
 
+/* Of so many copies whole ones are left out, and not chunks of them. */
+#define CHUNKS_COPIES 128
+
 /* The progress of a copy. */
 typedef enum TransferStep {
     STEP_DRIVER,  /* the driver works */
@@ -34,7 +37,7 @@ typedef struct TransferFlow {
     uint64_t written, flagged, known, fetched; /* numbers of such chunks */
     uint32_t probes_left;
     bool is_writing, is_reading;
-    bool by_copies; /* it leaves out whole copies, not parts of them */
+    bool by_chunks; /* it leaves out whole chunks, not copies */
 } TransferFlow;
 
 static SimTime flow_now(const TransferFlow *self)
@@ -74,9 +77,9 @@ static void copy_begin(TransferFlow *self)
 static void copy_over(TransferFlow *self)
 {
     if (fab_flow_count(&self->flow, self->begin, 0, self->status)) {
-        sim_histogram_add(self->flow.latency, flow_now(self) - self->begin);
+        fab_flow_add_latency(&self->flow, self->begin);
     }
-    if (self->by_copies) {
+    if (!self->by_chunks) {
         fab_flow_mark(&self->flow, 1);
     } else if (self->flow.pace) {
         fab_pace_reset(self->flow.pace);
@@ -154,7 +157,7 @@ static void read_done(FabDma *dma)
         copy_over(self);
         return;
     }
-    if (!self->by_copies) {
+    if (self->by_chunks) {
         fab_flow_mark(&self->flow, 1);
     }
     chunk_write(self);
@@ -280,46 +283,78 @@ static void transfer_wait(const FabFlow *flow, FabFlowWait *ret_wait)
     }
 }
 
-/* Bytes that the first GPU writes to the second have left. */
-static void write_moved(FabDma *dma, uint32_t bytes)
-{
-    const TransferFlow *self = dma->owner;
-
-    if (!self->by_copies && !self->params.via) {
-        fab_flow_mark((FabFlow *)&self->flow, bytes);
-    }
-}
-
-/* Units are copies, bytes, or with memory in between, chunks. */
+/* Units are copies, or with memory in between, the chunks of one. */
 static uint64_t transfer_left(const FabFlow *flow, uint64_t *ret_grain)
 {
     const TransferFlow *self = (const TransferFlow *)flow;
+    uint64_t kept;
 
     *ret_grain = 1;
-    if (self->by_copies) {
+    if (!self->by_chunks) {
         return self->params.copies - self->finished - 1;
     }
-    if (!self->params.via) {
-        return fab_flow_dma_left(&self->write, ret_grain);
+    /* The chunk that is being written remains, and one that is smaller. */
+    kept = self->written + (self->is_writing ? 1 : 0) +
+           (self->size_bytes % self->params.chunk_bytes ? 1 : 0);
+    return self->chunks > kept ? self->chunks - kept : 0;
+}
+
+static uint64_t transfer_unit_bytes(const FabFlow *flow)
+{
+    const TransferFlow *self = (const TransferFlow *)flow;
+
+    return self->by_chunks ? self->params.chunk_bytes : self->params.size_bytes;
+}
+
+/* Chunks in memory that the second GPU has not read. The first one stops when
+ * the buffers are full. */
+static uint64_t transfer_waiting(const FabFlow *flow)
+{
+    const TransferFlow *self = (const TransferFlow *)flow;
+
+    return self->params.via
+               ? (self->written - self->fetched) * self->params.chunk_bytes
+               : 0;
+}
+
+static unsigned transfer_orders(FabFlow *flow, FabDma **ret_orders)
+{
+    TransferFlow *self = (TransferFlow *)flow;
+
+    ret_orders[0] = &self->write;
+    ret_orders[1] = &self->read;
+    return self->params.via ? 2 : 1;
+}
+
+/* A GPU that does nothing waits for an order of the other one, but for the flag
+ * behind a chunk, and while it looks for one. */
+static unsigned transfer_under_way(const FabFlow *flow)
+{
+    const TransferFlow *self = (const TransferFlow *)flow;
+    unsigned orders = (self->is_writing ? 1 : 0) | (self->is_reading ? 2 : 0);
+
+    if (self->step != STEP_MOVE || sim_event_is_pending(&flow->event)) {
+        return FAB_FLOW_BETWEEN;
     }
-    return self->chunks > self->written + 2 ? self->chunks - self->written - 2
-                                            : 0;
+    if (!self->params.via) {
+        return 1;
+    }
+    return self->flagged < self->written ||
+                   (self->is_reading && self->probes_left > 0)
+               ? orders | FAB_FLOW_BETWEEN
+               : orders;
 }
 
 static void transfer_skip(FabFlow *flow, uint64_t units, SimTime time)
 {
     TransferFlow *self = (TransferFlow *)flow;
 
-    if (self->by_copies) {
+    if (!self->by_chunks) {
         self->params.copies -= units;
-        fab_flow_left_out(flow, units, units * self->params.size_bytes);
+        fab_flow_left_out(flow, units, units * transfer_unit_bytes(flow));
         return;
     }
-    self->begin -= time;
-    if (!self->params.via) {
-        fab_flow_dma_skip(flow, &self->write, units);
-        return;
-    }
+    flow->inside += time;
     self->chunks -= units;
     self->size_bytes -= units * self->params.chunk_bytes;
     fab_flow_left_out(flow, 0, units * self->params.chunk_bytes);
@@ -328,6 +363,10 @@ static void transfer_skip(FabFlow *flow, uint64_t units, SimTime time)
 static const FabFlowOps transfer_ops = {
     .left = transfer_left,
     .skip = transfer_skip,
+    .unit_bytes = transfer_unit_bytes,
+    .waiting = transfer_waiting,
+    .orders = transfer_orders,
+    .under_way = transfer_under_way,
     .marks = true,
     .event = transfer_event,
     .free = transfer_free,
@@ -430,8 +469,7 @@ FabFlow *fab_transfer_flow_new(FabFabric *fabric, const char *name,
                            params->control_bytes, control_done);
     self->write =
         dma_of(self, FAB_TLP_MWR, places.write, params->size_bytes, write_done);
-    self->write.moved = write_moved;
-    self->by_copies = params->copies >= FAB_FLOW_MANY;
+    self->by_chunks = params->via && params->copies < CHUNKS_COPIES;
     self->flag = dma_of(self, FAB_TLP_MWR, places.write, WORD_BYTES, flag_done);
     self->probe =
         dma_of(self, FAB_TLP_MRD, places.read, WORD_BYTES, probe_done);

@@ -42,7 +42,47 @@
 
 void fab_pace_reset(FabPace *pace)
 {
-    *pace = (FabPace){.streams = pace->streams};
+    *pace = (FabPace){.is_order = pace->is_order,
+                      .is_metered = pace->is_metered,
+                      .streams = pace->streams};
+}
+
+void fab_pace_pause(FabPace *pace)
+{
+    const FabPaceMoment *last = &pace->moments[pace->count];
+
+    if (pace->has_begun) {
+        pace->is_paused = true;
+        pace->done = last->units;
+        pace->marks = last->marks;
+        pace->sums[0] = pace->sums[1] = 0;
+        pace->summed = 0;
+    }
+}
+
+/* Moves all moments, so that the last one is at @moment. */
+static void resume(FabPace *pace, const FabPaceMoment *moment)
+{
+    const FabPaceMoment last = pace->moments[pace->count];
+
+    for (unsigned i = 0; i <= pace->count; i++) {
+        FabPaceMoment *m = &pace->moments[i];
+
+        m->at += moment->at - last.at;
+        m->mid_at += (double)(moment->at - last.at);
+        m->sent += moment->sent - last.sent;
+        m->sent_not += moment->sent_not - last.sent_not;
+        m->left_out += moment->left_out - last.left_out;
+        m->left_out_half += moment->left_out_half - last.left_out_half;
+        m->under_way += moment->under_way - last.under_way;
+        m->ended += moment->ended - last.ended;
+        m->waiting += moment->waiting - last.waiting;
+        m->latency_sum += moment->latency_sum - last.latency_sum;
+        m->latency_count += moment->latency_count - last.latency_count;
+        m->held += moment->held - last.held;
+        m->missed += moment->missed - last.missed;
+    }
+    pace->is_paused = false;
 }
 
 /* Joins neighbours. */
@@ -50,31 +90,68 @@ static void halve(FabPace *pace)
 {
     pace->count /= 2;
     for (unsigned i = 1; i <= pace->count; i++) {
-        pace->moments[i] = pace->moments[2 * i];
+        FabPaceMoment *moment = &pace->moments[i];
+        const FabPaceMoment *first = &pace->moments[2 * i - 1];
+        const FabPaceMoment *second = first + 1;
+        double at = (first->mid_at + second->mid_at) / 2;
+        double units = (first->mid_units + second->mid_units) / 2;
+
+        *moment = *second;
+        if (pace->is_order) {
+            moment->mid_at = at;
+            moment->mid_units = units;
+        }
     }
     pace->batch_units *= 2;
 }
 
-bool fab_pace_mark(FabPace *pace, uint64_t units, uint64_t least)
+bool fab_pace_mark(FabPace *pace, SimTime at, uint64_t units, uint64_t least)
 {
     if (!pace->has_begun) {
         /* The first mark begins the first batch. */
         pace->batch_units = MAX(units, least);
         return true;
     }
+    if (pace->is_paused) {
+        return true;
+    }
     pace->done += units;
     pace->marks++;
+    pace->sums[0] += (double)(at - pace->moments[pace->count].at);
+    pace->sums[1] += (double)(pace->done - pace->moments[pace->count].units);
+    pace->summed++;
     return pace->done >= (pace->count + 1) * pace->batch_units;
+}
+
+/* Sets the means of the batch that has ended at @moment, after @last. */
+static void set_middle(FabPace *pace, const FabPaceMoment *last,
+                       FabPaceMoment *moment)
+{
+    moment->mid_at = (double)moment->at;
+    moment->mid_units = (double)moment->units;
+    if (pace->is_order && pace->summed > 0) {
+        moment->mid_at = (double)last->at + pace->sums[0] / pace->summed;
+        moment->mid_units = (double)last->units + pace->sums[1] / pace->summed;
+    }
+    pace->sums[0] = pace->sums[1] = 0;
+    pace->summed = 0;
 }
 
 bool fab_pace_note(FabPace *pace, const FabPaceMoment *moment)
 {
     bool has_ended = pace->has_begun;
+    const FabPaceMoment last = pace->moments[pace->count];
 
+    if (pace->is_paused) {
+        resume(pace, moment);
+        return false;
+    }
     pace->has_begun = true;
     pace->count += has_ended ? 1 : 0;
     pace->moments[pace->count] = *moment;
     pace->moments[pace->count].marks = pace->marks;
+    pace->moments[pace->count].units = pace->done;
+    set_middle(pace, &last, &pace->moments[pace->count]);
     if (pace->count == FAB_PACE_BATCHES) {
         halve(pace);
     }
@@ -104,23 +181,32 @@ static Moments moments_of(const double *values, unsigned count)
     return m;
 }
 
-/* The number of batches at the begin that are cut off as warm-up. */
-static unsigned warm_batches(unsigned count)
+/* Returns whether the batches are long work. */
+static bool is_large(const FabPace *pace)
 {
-    return MAX(count / 4, 1);
+    return pace->moments[pace->count].sent - pace->moments[0].sent >=
+           pace->count * (uint64_t)LARGE_BYTES;
 }
 
 /*
- * Returns whether the warm-up ends within them: the error of the mean would not
- * be less if more were cut off (MSER; White, Simulation 69(6), 1997). The
- * batches themselves do not choose which of them count, as they would cut off
- * the rare ones that take long.
+ * Returns the number of batches at the begin that are cut off; @count: they are
+ * not warm yet. The warm-up must end within the first quarter: the error of the
+ * mean would not be less if more were cut off (MSER; White, Simulation 69(6),
+ * 1997). The batches themselves do not choose which of them count, as they
+ * would cut off the rare ones that take long. Those of an order may, for
+ * nothing in it is random: its warm-up fills buffers. Long work that does not
+ * differ from its begin on is warm.
  */
-static bool is_warm(const double *values, unsigned count)
+static unsigned warm_batches(const FabPace *pace, const double *values)
 {
+    unsigned count = pace->count, quarter = MAX(count / 4, 1), best = 0;
+    Moments all = moments_of(values, count);
     double least = INFINITY;
-    unsigned best = 0;
 
+    if (is_large(pace) && count >= BATCHES_LARGE &&
+        all.deviation <= NOTHING * all.mean) {
+        return 0;
+    }
     for (unsigned cut = 0; cut <= count / 2; cut++) {
         Moments m = moments_of(values + cut, count - cut);
         double error = m.deviation * m.deviation / (count - cut);
@@ -130,7 +216,9 @@ static bool is_warm(const double *values, unsigned count)
             best = cut;
         }
     }
-    return best <= warm_batches(count);
+    return best <= quarter                      ? quarter
+           : pace->is_order && best < count / 2 ? best
+                                                : count;
 }
 
 /* The correlation of neighbours. */
@@ -155,13 +243,6 @@ static bool has_no_trend(const double *values, unsigned count, Moments m)
     return fabs(first.mean - second.mean) <= MAX(2 * error, NOTHING * m.mean);
 }
 
-/* Returns whether the batches are long work. */
-static bool is_large(const FabPace *pace)
-{
-    return pace->moments[pace->count].sent - pace->moments[0].sent >=
-           pace->count * (uint64_t)LARGE_BYTES;
-}
-
 /* The next batches, as far as they are known. */
 typedef struct Forecast {
     double half; /* of the interval of their mean */
@@ -184,7 +265,7 @@ static Forecast forecast(const FabPace *pace, const double *values,
 {
     Moments m = moments_of(values, count);
     double range = m.most - m.least, near = correlation(values, count, m);
-    double r = CLAMP(near + CORRELATION_ERROR, 0, 0.8);
+    double r = CLAMP(near + CORRELATION_ERROR, pace->is_order ? -0.5 : 0, 0.8);
     bool is_equal = m.deviation <= NOTHING * m.mean;
     Forecast result = {0};
 
@@ -193,13 +274,13 @@ static Forecast forecast(const FabPace *pace, const double *values,
     }
     if (is_equal ||
         (near <= CORRELATION_MOST && has_no_trend(values, count, m))) {
-        result.most = (pace->streams || is_large(pace) ? AHEAD_ORDERS
-                                                       : AHEAD_OPERATIONS) *
+        result.most = (pace->is_order || is_large(pace) ? AHEAD_ORDERS
+                                                        : AHEAD_OPERATIONS) *
                       count;
         result.half = sim_stats_student(CONFIDENCE, count - 1) * m.deviation *
                           sqrt((1 + r) / (1 - r)) *
                           sqrt(1.0 / count + 1.0 / MAX(ahead, 1)) +
-                      2 * range / count;
+                      range / count;
     } else if (count >= BATCHES_LEAST && range <= narrow * m.mean) {
         result.most = AHEAD_OPERATIONS * count;
         result.half = range;
@@ -233,47 +314,55 @@ static bool judge_latency(const FabPace *pace, unsigned cut, double ahead,
     return mean.most > 0;
 }
 
-/* Returns whether, between two moments, as much went into the fabric as came
- * out of it. */
-static bool is_filled(const FabPaceMoment *from, const FabPaceMoment *to,
-                      double share)
+/*
+ * Returns whether @piled, at the ends of @count batches and at their begin,
+ * grows or falls by more than @most: its line is steeper than that, and than
+ * its own error says. Single values differ, because work is whole.
+ */
+static bool drifts(const double *piled, unsigned count, double most)
 {
-    double piled = fabs((double)to->under_way - (double)from->under_way);
+    double sums[2] = {0}, squares = 0, middle = count / 2.0, slope, rest;
+    double width = (double)count * (count + 1) * (count + 2) / 12;
 
-    return piled <= share / 2 * (double)(to->sent - from->sent);
+    for (unsigned i = 0; i <= count; i++) {
+        sums[0] += piled[i];
+        sums[1] += (i - middle) * piled[i];
+        squares += piled[i] * piled[i];
+    }
+    slope = sums[1] / width;
+    rest = squares - sums[0] * sums[0] / (count + 1) - slope * slope * width;
+    return fabs(slope) * count > most &&
+           slope * slope * width * (count - 1) >
+               CERTAINLY * CERTAINLY * MAX(rest, 0);
 }
 
 /*
- * Returns whether data pile up in a device, or run out there: the bytes that
- * were sent for work that has not ended grow or fall from batch to batch, by
- * more than @share allows. Their line through the batches from number @cut on
- * is steeper than its own error says; single batches differ, because work is
- * whole.
+ * Returns whether data pile up, or run out, in the fabric, or in a device: the
+ * bytes that were sent and have not come out, or those that were sent for work
+ * that has not ended, by more than @share allows in the batches from number
+ * @cut on.
  */
 static bool piles_up(const FabPace *pace, unsigned cut, double share)
 {
     const FabPaceMoment *from = &pace->moments[cut];
     unsigned count = pace->count - cut;
-    double sums[2] = {0}, squares = 0, middle = count / 2.0, slope, rest;
-    double width = (double)count * (count + 1) * (count + 2) / 12;
-    double sent = (double)(from[count].sent - from->sent);
+    double fabric[FAB_PACE_BATCHES + 1], devices[FAB_PACE_BATCHES + 1];
+    double most = share / 2 * (double)(from[count].sent - from->sent);
 
-    if (from[count].ended == 0) {
-        return false;
-    }
     for (unsigned i = 0; i <= count; i++) {
-        double piled = (double)(from[i].sent - from->sent) -
-                       (double)(from[i].ended - from->ended);
-
-        sums[0] += piled;
-        sums[1] += (i - middle) * piled;
-        squares += piled * piled;
+        fabric[i] = (double)(int64_t)(from[i].under_way - from->under_way);
+        devices[i] = (double)(from[i].sent - from->sent) -
+                     (double)(from[i].ended - from->ended) +
+                     (double)(int64_t)(from[i].waiting - from->waiting);
     }
-    slope = sums[1] / width;
-    rest = squares - sums[0] * sums[0] / (count + 1) - slope * slope * width;
-    return fabs(slope) * count > share / 2 * sent &&
-           slope * slope * width * (count - 1) >
-               CERTAINLY * CERTAINLY * MAX(rest, 0);
+    return drifts(fabric, count, most) ||
+           (from[count].ended != 0 && drifts(devices, count, most));
+}
+
+/* The time between two moments that was not left out. */
+static SimTime time_seen(const FabPaceMoment *from, const FabPaceMoment *to)
+{
+    return to->at - from->at - (to->left_out - from->left_out);
 }
 
 /* The share of the time between two moments of which it is not known whether
@@ -281,55 +370,72 @@ static bool piles_up(const FabPace *pace, unsigned cut, double share)
 static double unsettled_share(const FabPace *pace, const FabPaceMoment *from,
                               const FabPaceMoment *to)
 {
-    return pace->streams || to->held <= from->held
+    return pace->streams || (int64_t)(to->held - from->held) <= 0
                ? 0
                : (double)(to->missed - from->missed) /
-                     (double)(to->at - from->at);
+                     (double)time_seen(from, to);
+}
+
+/* The time of a unit between two moments. Batches are not quite of one size,
+ * because an end of work may be that of several units. The bytes of orders come
+ * in bursts, so the middle of a batch is known better than its end. */
+static double unit_time(const FabPaceMoment *from, const FabPaceMoment *to)
+{
+    return (to->mid_at - from->mid_at) / (to->mid_units - from->mid_units);
 }
 
 bool fab_pace_judge(const FabPace *pace, double ahead, double share,
                     FabPaceResult *ret_result)
 {
     const FabPaceMoment *from, *to = &pace->moments[pace->count];
-    double times[FAB_PACE_BATCHES] = {0}, mean, events, share_more;
-    unsigned count = pace->count, cut = warm_batches(count);
+    double times[FAB_PACE_BATCHES] = {0}, mean, units, events, share_more;
+    unsigned count = pace->count, cut;
     unsigned least = is_large(pace) ? BATCHES_LARGE : BATCHES_EQUAL;
     FabPaceResult result;
     Forecast time;
 
-    if (count < cut + least) {
+    if (count < least) {
         return false;
     }
     for (unsigned i = 0; i < count; i++) {
-        times[i] = (double)(pace->moments[i + 1].at - pace->moments[i].at);
+        times[i] = unit_time(&pace->moments[i], &pace->moments[i + 1]);
     }
-    if (!is_warm(times, count)) {
+    cut = warm_batches(pace, times);
+    if (count < cut + least) {
         return false;
     }
     count -= cut;
     from = &pace->moments[cut];
     time = forecast(pace, times + cut, count, ahead, share / 2);
-    if (time.most == 0 || !is_filled(from, to, share) ||
-        piles_up(pace, cut, share)) {
+    if (time.most == 0 || piles_up(pace, cut, share)) {
         return false;
     }
-    mean = (double)(to->at - from->at) / count;
-    events = (double)MAX(to->marks - from->marks,
-                         (to->sent - from->sent) / TLP_BYTES);
-    share_more = MAX(FAB_PACE_UNSEEN * share, UNSEEN_EVENTS / events) +
-                 unsettled_share(pace, from, to);
+    mean = unit_time(from, to);
+    units = (double)(to->units - from->units);
+    events = (double)MAX(
+        to->marks - from->marks,
+        (to->sent - from->sent - (to->sent_not - from->sent_not)) / TLP_BYTES);
+    /* The work that was left out has an interval of its own. */
+    share_more = (MAX(FAB_PACE_UNSEEN * share, UNSEEN_EVENTS / events) +
+                  unsettled_share(pace, from, to)) *
+                 (double)time_seen(from, to) / (double)(to->at - from->at);
     result = (FabPaceResult){
         .batches = count,
         .most = time.most,
-        .time = to->at - from->at,
-        .sent = to->sent - from->sent,
-        .unit_ps = mean / (double)pace->batch_units,
-        .half_ps = (time.half + share_more * mean) / (double)pace->batch_units,
+        .time = time_seen(from, to),
+        .sent = to->sent - from->sent - (to->sent_not - from->sent_not),
+        .missed = to->missed - from->missed,
+        .unit_ps = mean,
+        .half_ps = time.half + share_more * mean +
+                   (double)(to->left_out_half - from->left_out_half) / units,
     };
     if (!judge_latency(pace, cut, ahead, share, &result)) {
         return false;
     }
-    result.half_latency += share_more * result.latency;
+    result.half_latency +=
+        (share_more + (double)(to->left_out_half - from->left_out_half) /
+                          (double)(to->at - from->at)) *
+        result.latency;
     *ret_result = result;
     return true;
 }

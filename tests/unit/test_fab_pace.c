@@ -23,7 +23,7 @@
 /* A unit has ended. */
 static void mark_one(FabPace *pace, const FabPaceMoment *moment)
 {
-    if (fab_pace_mark(pace, 1, 1)) {
+    if (fab_pace_mark(pace, moment->at, 1, 1)) {
         fab_pace_note(pace, moment);
     }
 }
@@ -182,7 +182,7 @@ START_TEST(stopping_when_it_is_known_keeps_the_interval)
         for (i = 0; i < 100000 && !is_known; i++) {
             now += series[_i](&random, i);
             moment.at = (SimTime)now;
-            is_known = fab_pace_mark(&pace, 1, 1) &&
+            is_known = fab_pace_mark(&pace, moment.at, 1, 1) &&
                        fab_pace_note(&pace, &moment) &&
                        fab_pace_judge(&pace, 9.0 * pace.count, 0.01, &result) &&
                        result.half_ps <= 0.01 * result.unit_ps;
@@ -262,18 +262,93 @@ START_TEST(warm_up_is_left_out)
 }
 END_TEST
 
-/* Data that pile up in the fabric go in faster than they come out. */
+/* Data that pile up in the fabric go in faster than they come out. Single TLPs
+ * more or less by chance are no pile. @_i: whether the data pile up. */
 START_TEST(a_fabric_that_fills_is_not_steady)
+{
+    FabPaceResult result;
+    FabPace pace = {0};
+    SimRandom random;
+
+    sim_random_init(&random, 1, "fill");
+    for (unsigned i = 0; i < BATCHES; i++) {
+        uint64_t chance = sim_random_below(&random, 2);
+
+        mark_one(&pace,
+                 &(FabPaceMoment){.at = i * 1000,
+                                  .sent = i * 100,
+                                  .under_way = _i ? i * 10 : chance * 100});
+    }
+    ck_assert_int_eq(fab_pace_judge(&pace, 60, 0.01, &result), !_i);
+}
+END_TEST
+
+/* Work that waits in a memory between two devices is a pile, too, though as
+ * much ends as is sent. */
+START_TEST(work_that_waits_is_a_pile)
 {
     FabPaceResult result;
     FabPace pace = {0};
 
     for (unsigned i = 0; i < BATCHES; i++) {
-        mark_one(&pace, &(FabPaceMoment){.at = i * 1000,
-                                         .sent = i * 100,
-                                         .under_way = i * 10});
+        mark_one(&pace, &(FabPaceMoment){
+                            .at = i * 1000,
+                            .sent = i * UINT64_C(10000),
+                            .ended = 1 + i * UINT64_C(10000),
+                            .waiting = _i ? i * 100 : 2000,
+                        });
     }
-    ck_assert(!fab_pace_judge(&pace, 60, 0.01, &result));
+    ck_assert_int_eq(fab_pace_judge(&pace, 60, 0.01, &result), !_i);
+}
+END_TEST
+
+/* A pace goes on after a pause as if that had taken no time, and moved nothing.
+ * What was begun before it does not count. */
+START_TEST(a_pause_is_no_work)
+{
+    FabPaceMoment moment = {0};
+    FabPaceResult result;
+    FabPace pace = {0};
+
+    for (unsigned i = 0; i < BATCHES; i++) {
+        if (i == BATCHES / 2) {
+            fab_pace_pause(&pace);
+            moment.at += 1000000000;
+            moment.sent += 123456;
+            moment.under_way = 123456;
+        }
+        moment.at += 1000;
+        moment.sent += 256;
+        mark_one(&pace, &moment);
+    }
+    ck_assert_uint_eq(pace.count, BATCHES - 2);
+    ck_assert(fab_pace_judge(&pace, 60, 0.01, &result));
+    ck_assert_double_eq(result.unit_ps, 1000);
+    ck_assert_uint_eq(result.sent, 256 * result.batches);
+}
+END_TEST
+
+/* The bytes of an order come in bursts of 7 at once: the middles of batches
+ * differ by less than their ends. */
+START_TEST(bursts_of_an_order_are_no_chance)
+{
+    FabPaceResult ends, middles;
+
+    for (unsigned kind = 0; kind < 2; kind++) {
+        FabPace pace = {.is_order = kind == 1};
+        SimTime now = 0;
+
+        for (unsigned i = 0; i < 3000; i++) {
+            now += i % 7 == 0 ? 7000 : 0;
+            if (fab_pace_mark(&pace, now, 1, 50)) {
+                fab_pace_note(&pace, &(FabPaceMoment){.at = now});
+            }
+        }
+        ck_assert(fab_pace_judge(&pace, 60, 0.01, kind ? &middles : &ends));
+    }
+    lab_check_near(ends.unit_ps, 1000, 0.01);
+    lab_check_near(middles.unit_ps, 1000, 0.002);
+    ck_assert_double_lt(middles.half_ps, 0.7 * ends.half_ps);
 }
 END_TEST
 
@@ -437,7 +512,10 @@ int main(void)
     tcase_add_test(judging, misses_count_while_a_cache_fills);
     tcase_add_test(judging, what_is_not_steady_is_seen);
     tcase_add_test(judging, warm_up_is_left_out);
-    tcase_add_test(judging, a_fabric_that_fills_is_not_steady);
+    tcase_add_loop_test(judging, a_fabric_that_fills_is_not_steady, 0, 2);
+    tcase_add_loop_test(judging, work_that_waits_is_a_pile, 0, 2);
+    tcase_add_test(judging, a_pause_is_no_work);
+    tcase_add_test(judging, bursts_of_an_order_are_no_chance);
     tcase_add_loop_test(judging, data_that_pile_up_in_a_device_are_seen, 0, 2);
     suite_add_tcase(suite, judging);
     tcase_add_loop_test(flows, flows_are_as_long_as_when_simulated, 0, 3);

@@ -25,6 +25,7 @@ typedef struct FabFlowSkipped {
     SimTime time;
     SimTime half; /* half the width of the interval of `time`, at 95 % */
     uint64_t operations;
+    SimTime half_inside; /* the part of `half` for bytes within the others */
     double latency_sum;  /* of these operations, by the mean of others */
     double half_latency; /* of the mean latency of all its operations */
     bool never_steady; /* it was long enough to become steady, and never was */
