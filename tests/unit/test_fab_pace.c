@@ -484,7 +484,10 @@ START_TEST(flows_begin_at_their_time)
     ck_assert_int_gt(near.skipped[0].time, 0);
     ck_assert_int_eq(exact.result[1].begin, start);
     ck_assert_int_eq(near.result[1].begin, start);
-    ck_assert_int_eq(near.result[1].end, exact.result[1].end);
+    /* SKP ordered sets come at times of the engine, so elsewhere in the flow.
+     */
+    lab_check_near((double)(near.result[1].end - start),
+                   (double)(exact.result[1].end - start), 1e-4);
 }
 END_TEST
 
