@@ -151,6 +151,7 @@ int fnic_queue_start(struct fnic *nic, void __iomem *regs, dma_addr_t base, u32 
 netdev_tx_t fnic_xmit(struct sk_buff *skb, struct net_device *dev);
 int fnic_tx_poll(struct napi_struct *napi, int budget);
 int fnic_tx_start(struct fnic_tx *tx);
+void fnic_tx_quiet(struct fnic_tx *tx);
 void fnic_tx_stop(struct fnic_tx *tx);
 
 /* fnic_rx.c */

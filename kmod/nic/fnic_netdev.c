@@ -90,6 +90,9 @@ void fnic_down(struct fnic *nic)
 		return;
 	nic->up = false;
 	netif_carrier_off(nic->dev);
+	/* A poll that still ran would wake a queue that is disabled. */
+	for (q = 0; q < nic->tx_max; q++)
+		fnic_tx_quiet(&nic->tx[q]);
 	netif_tx_disable(nic->dev);
 	for (q = 0; q < nic->tx_max; q++)
 		fnic_tx_stop(&nic->tx[q]);

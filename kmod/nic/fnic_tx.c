@@ -257,13 +257,19 @@ int fnic_tx_start(struct fnic_tx *tx)
 	return 0;
 }
 
-/* No frame is given to it any more. */
+/* Nothing wakes it any more. */
+void fnic_tx_quiet(struct fnic_tx *tx)
+{
+	if (tx->ring)
+		dlend_napi_disable(&tx->napi);
+}
+
+/* It is quiet, and no frame is given to it any more. */
 void fnic_tx_stop(struct fnic_tx *tx)
 {
 	if (!tx->ring)
 		return;
 	fnic_queue_stop(tx->nic, tx->regs);
-	dlend_napi_disable(&tx->napi);
 	fnic_tx_clean(tx, tx->next, 0);
 	fnic_tx_free(tx);
 }
