@@ -302,7 +302,7 @@ HOSTILE_ROUNDS ?= 5
 test-hostile: asan-setup
 	@for round in $$(seq $(HOSTILE_ROUNDS)); do \
 	    seed=$$(shuf -i 1-1000000000 -n 1); \
-	    FARSIDE_SEED=$$seed FARSIDE_MESSAGES=100000 \
+	    FARSIDE_SEED=$$seed FARSIDE_ACCESSES=1000000 FARSIDE_MESSAGES=100000 \
 	        tests/run build-asan device_hostile --timeout-multiplier 4; \
 	    status=$$?; \
 	    echo "seed $$seed:"; \

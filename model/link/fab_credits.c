@@ -167,7 +167,7 @@ static inline bool is_update_full(const FabPort *ingress, const FabTlp *tlp,
     if (G_UNLIKELY(ingress->collects)) {
         return buffer->freed_bytes[tlp->cls] >= ingress->params.collect_bytes;
     }
-    /* Whether time + fab_port_tlp_wire_time() >= due, without its division. */
+    /* time + fab_port_tlp_wire_time() >= due, without its division */
     return (SimTime)fab_port_wire_time(ingress,
                                        fab_port_tlp_bytes(ingress, tlp)) >=
            (buffer->update_due[tlp->cls] - time) * FAB_PS_FRACTION;

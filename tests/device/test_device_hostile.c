@@ -167,7 +167,7 @@ static void sweep(DeviceRig *rig, GRand *random)
 START_TEST(any_access_is_survived)
 {
     unsigned seed = number_of("FARSIDE_SEED", 1);
-    unsigned accesses = number_of("FARSIDE_ACCESSES", 1000000);
+    unsigned accesses = number_of("FARSIDE_ACCESSES", 250000);
     GRand *random = random_of(seed, "accesses", accesses);
     /* A short time-out: the peer may never answer. */
     DeviceRig *rig = rig_new("completion-timeout=1");
