@@ -544,11 +544,14 @@ static void link_accept(void *opaque)
     if (fd < 0) {
         return;
     }
-    report_loss(link);
-    /* The old peer may be gone: the link finds out when it reads. */
+    /*
+     * The old peer may be gone: the link finds out when it reads, or when it
+     * cannot send an answer.
+     */
     for (i = 0; i < BATCH && receive_one(link); i++) {
         ;
     }
+    report_loss(link);
     if (link->established) {
         close(fd);
         return;
