@@ -255,7 +255,7 @@ typedef struct Forecast {
  * period that is no multiple of a batch is not random: a mean of n batches has
  * at most the n-th part of their range of that. What is rare is skewed: one
  * event more than Student's interval says, as long as the range, is expected.
- * What repeats makes neighbours differ, and the mean of orders, in which
+ * Repetition makes neighbours differ, and the mean of orders, in which
  * nothing is random, is known the better for that.
  *
  * If they are correlated more, as when two periods beat slowly, but all of them
