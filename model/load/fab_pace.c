@@ -253,9 +253,10 @@ typedef struct Forecast {
  * If batches are independent of each other, or their neighbours are correlated
  * a little (a first-order process), Student's interval. What repeats with a
  * period that is no multiple of a batch is not random: a mean of n batches has
- * at most the n-th part of their range of that. What is rare is skewed: of k
- * events that were seen, about 2 more than Student's interval says may be
- * expected (Poisson), each as long as the range.
+ * at most the n-th part of their range of that. What is rare is skewed: one
+ * event more than Student's interval says, as long as the range, is expected.
+ * Repetition makes neighbours differ, and the mean of orders, in which
+ * nothing is random, is known the better for that.
  *
  * If they are correlated more, as when two periods beat slowly, but all of them
  * lie within @narrow, that range is the interval.
