@@ -133,5 +133,5 @@ check 'a reset of the NIC leaves the memory bound' nic_resets
 check 'the accelerator goes away while its memory is bound: the queue stops' goes
 check 'the NIC works on without it' works_on
 check 'the accelerator comes back' returns
-check 'it goes away while the interface is down' goes_while_down
 check 'the NIC goes away while memory is bound to it' nic_goes
+check 'the accelerator goes away while the interface is down' goes_while_down
