@@ -4,6 +4,7 @@
  * device registers its types itself.
  */
 #include "qemu/osdep.h"
+#include "qom/object.h"
 #include "devices.h"
 #include "farside_drain.h"
 #include "farside_gpu.h"
@@ -18,6 +19,9 @@
 void farside_devices_register(void)
 {
     farside_drain_start();
+    /* Since QEMU 10.2 this IOMMU translates only with the property, which older
+     * ones do not have: a host that has asked for an IOMMU would have none. */
+    object_register_sugar_prop("amd-iommu", "dma-remap", "on", true);
     farside_switchtec_register_types();
     farside_amd_register_types();
     farside_intel_register_types();

@@ -109,8 +109,7 @@ START_TEST(translated_memory_is_said_to_be)
 END_TEST
 
 /* This IOMMU gives no notices, so the peer may map nothing. Since QEMU 10.2 it
- * translates only with a property, and gives notices then: without it, the
- * device's DMA reaches the memory as it is. */
+ * has a property, with which it gives them; the plugin switches it on. */
 START_TEST(memory_without_notices_is_not_announced)
 {
     struct farside_wire_ram ram = ram_behind("amd-iommu");
@@ -118,8 +117,7 @@ START_TEST(memory_without_notices_is_not_announced)
         rig_qmp(rig, "{\"execute\": \"device-list-properties\", "
                      "\"arguments\": {\"typename\": \"amd-iommu\"}}");
 
-    ck_assert_uint_eq(ram.translated, 0);
-    ck_assert_uint_eq(ram.count, strstr(properties, "dma-remap") ? 1 : 0);
+    ck_assert_int_eq(ram.count > 0, strstr(properties, "dma-remap") != NULL);
     free(properties);
 }
 END_TEST
