@@ -19,8 +19,10 @@
 void farside_devices_register(void)
 {
     farside_drain_start();
-    /* Since QEMU 10.2 this IOMMU translates only with the property, which older
-     * ones do not have: a host that has asked for an IOMMU would have none. */
+    /*
+     * Since QEMU 10.2 this IOMMU translates only with the property, which older
+     * ones do not have: a host that has asked for an IOMMU would have none.
+     */
     object_register_sugar_prop("amd-iommu", "dma-remap", "on", true);
     farside_switchtec_register_types();
     farside_amd_register_types();

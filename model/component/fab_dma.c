@@ -136,7 +136,7 @@ static DmaQueue *writes_next(FabEndpoint *endpoint, SimTime now)
     return NULL;
 }
 
-SIM_HOT void fab_dma_writes_issue(FabEndpoint *endpoint)
+static SIM_HOT void writes_issue(FabEndpoint *endpoint)
 {
     FabPort *port = endpoint->component.ports[0];
     SimTime now = sim_engine_now(endpoint->component.engine);
@@ -246,7 +246,7 @@ static SIM_HOT void reads_issue(FabEndpoint *endpoint)
 
 static void start_event(SimEvent *event)
 {
-    fab_dma_writes_issue(SIM_CONTAINER_OF(event, FabEndpoint, dma.start_event));
+    writes_issue(SIM_CONTAINER_OF(event, FabEndpoint, dma.start_event));
 }
 
 /* ---- Ends ------------------------------------------------------------ */
@@ -367,7 +367,7 @@ SIM_HOT void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
         write_left(endpoint, tlp);
     }
     if (fab_dma_has_writes(endpoint)) {
-        fab_dma_writes_issue(endpoint);
+        writes_issue(endpoint);
     }
     if (fab_dma_has_reads(endpoint, false)) {
         reads_issue(endpoint);
@@ -564,7 +564,7 @@ void fab_dma_translated(FabEndpoint *endpoint, FabDma *dma)
         return;
     }
     if (writes) {
-        fab_dma_writes_issue(endpoint);
+        writes_issue(endpoint);
     } else {
         reads_issue(endpoint);
     }

@@ -100,6 +100,7 @@ static SimTime bus_next_time(const DmaEngine *engine)
 static void bus_grant(FabEndpoint *endpoint, DmaMover *mover)
 {
     DmaEngine *engine = &endpoint->dma;
+    SimEvent *start = &engine->start_event;
     FabDma *dma = mover->waiting.head;
 
     fab_dma_queue_pop(&mover->waiting);
@@ -112,8 +113,9 @@ static void bus_grant(FabEndpoint *endpoint, DmaMover *mover)
     }
     engine->bus_turn = &engine->read_mover;
     write_move(endpoint, dma);
-    if (dma->function->lane.writes.head == dma) {
-        fab_dma_writes_issue(endpoint);
+    if (dma->function->lane.writes.head == dma &&
+        (!sim_event_is_pending(start) || start->time > dma->not_before)) {
+        sim_event_reschedule(start, dma->not_before);
     }
 }
 

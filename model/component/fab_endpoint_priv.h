@@ -148,8 +148,6 @@ void fab_dma_completion(FabEndpoint *endpoint, FabTlp *tlp);
 /* The write @tlp leaves the ATC, and is queued at the port next. */
 void fab_dma_leaves(FabEndpoint *endpoint, const FabTlp *tlp);
 void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp);
-/* Issues writes until the egress takes no more. */
-void fab_dma_writes_issue(FabEndpoint *endpoint);
 /* fab_dma_move.c */
 void fab_dma_move_init(FabEndpoint *endpoint);
 void fab_dma_move_done(FabEndpoint *endpoint);

@@ -117,7 +117,7 @@ START_TEST(memory_without_notices_is_not_announced)
         rig_qmp(rig, "{\"execute\": \"device-list-properties\", "
                      "\"arguments\": {\"typename\": \"amd-iommu\"}}");
 
-    ck_assert_int_eq(ram.count > 0, strstr(properties, "dma-remap") != NULL);
+    ck_assert_int_eq(ram.count > 0, !!strstr(properties, "dma-remap"));
     free(properties);
 }
 END_TEST
