@@ -277,8 +277,8 @@ counts() { # HOST
     [ $(($(on "$1" 'cat /sys/kernel/debug/ntb_pingpong/*/count'))) -gt 20 ]
 }
 
-pingpong() {
-    client ntb_pingpong delay_ms=0 && until_ok 20 counts a && until_ok 20 counts b
+pingpong() { # PARAMETER...
+    client ntb_pingpong delay_ms=0 "$@" && until_ok 20 counts a && until_ok 20 counts b
 }
 
 # ntb_perf waits until the hosts have told each other their windows.
