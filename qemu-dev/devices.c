@@ -4,7 +4,6 @@
  * device registers its types itself.
  */
 #include "qemu/osdep.h"
-#include "qom/object.h"
 #include "devices.h"
 #include "farside_drain.h"
 #include "farside_gpu.h"
@@ -13,6 +12,7 @@
 #include "farside_intel.h"
 #include "farside_idt.h"
 #include "farside_nic.h"
+#include "farside_qemu.h"
 #include "farside_switch.h"
 #include "farside_switchtec.h"
 

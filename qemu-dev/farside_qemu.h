@@ -48,7 +48,10 @@
 #include "exec/address-spaces.h"
 #include "exec/memory.h"
 #endif
-/* New in 10.0, 10.2 and 11.0: parts of other headers */
+/* New in 10.0, 10.2 and 11: parts of other headers */
+#if FARSIDE_HAS("qom/compat-properties.h")
+#include "qom/compat-properties.h"
+#endif
 #if FARSIDE_HAS("exec/cputlb.h")
 #include "exec/cputlb.h"
 #endif
