@@ -7,23 +7,15 @@
  */
 #include <check.h>
 #include <glib.h>
-#include <glib/gstdio.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "timed_board.h"
+#include "machine.h"
 #include "../suite.h"
 
-#define MS            1000000
-#define BOARD         9 /* the board's descriptor in QEMU */
-#define PATIENCE_MS   20000
 #define GLANCE_US     1000
 /* Longer than a machine that stands sleeps before it looks again */
 #define REST_US       300000
@@ -31,104 +23,60 @@
 #define REGISTERS_HEX (2 * (17 * 8 + 4))
 
 typedef struct Rig {
-    char *folder;
-    char *path; /* of the debugger's socket */
-    int fd;
-    TimedBoard *board;
-    pid_t pid;
-    int gdb;
+    Machine machine;
     int64_t limit;
 } Rig;
 
-/* Exit status 127 if QEMU cannot be started. */
-static void become_qemu(const Rig *rig)
-{
-    g_autofree char *gdb =
-        g_strdup_printf("unix:%s,server=on,wait=off", rig->path);
-    g_autofree char *plugin = g_strdup_printf(
-        "%s,board=%d,machine=0", g_getenv("FARSIDE_TIMED_PLUGIN"), BOARD);
-
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(rig->fd, BOARD);
-    execlp("qemu-system-x86_64", "qemu-system-x86_64", "-plugin", plugin,
-           "-machine", "q35", "-m", "64M", "-smp", "1", "-accel",
-           "tcg,thread=single,tb-size=64", "-icount", "shift=0,sleep=off",
-           "-cpu", "qemu64,-cx16", "-rtc", "base=2026-01-01T00:00:00,clock=vm",
-           "-nodefaults", "-display", "none", "-gdb", gdb, NULL);
-    _exit(127);
-}
-
 static void await_stand(const Rig *rig, const char *when)
 {
-    gint64 end = g_get_monotonic_time() + PATIENCE_MS * 1000;
+    gint64 end = g_get_monotonic_time() + MACHINE_PATIENCE_MS * 1000;
 
-    while (!timed_board_await_stand(rig->board, GLANCE_US)) {
-        ck_assert_msg(waitpid(rig->pid, NULL, WNOHANG) == 0, "QEMU has ended");
+    while (!timed_board_await_stand(rig->machine.board, GLANCE_US)) {
+        ck_assert_msg(waitpid(rig->machine.pid, NULL, WNOHANG) == 0,
+                      "QEMU has ended");
         ck_assert_msg(g_get_monotonic_time() < end,
                       "%s: the machine does not stand at %" G_GINT64_FORMAT
                       ", but is at %" G_GINT64_FORMAT,
-                      when, rig->limit, timed_board_now(rig->board, 0));
+                      when, rig->limit, timed_board_now(rig->machine.board, 0));
     }
-    ck_assert_int_eq(timed_board_now(rig->board, 0), rig->limit);
+    ck_assert_int_eq(timed_board_now(rig->machine.board, 0), rig->limit);
 }
 
 static void advance(Rig *rig, int64_t ns, const char *when)
 {
     rig->limit += ns;
-    timed_board_set_limit(rig->board, rig->limit);
+    timed_board_set_limit(rig->machine.board, rig->limit);
     await_stand(rig, when);
 }
 
 /* Lets the machine act on what has come in. */
 static void open_gate(const Rig *rig)
 {
-    timed_board_next_round(rig->board);
+    timed_board_next_round(rig->machine.board);
 }
 
 static Rig rig_new(void)
 {
-    Rig rig = {.gdb = -1};
+    Rig rig = {.limit = MACHINE_MS};
+    g_autofree char *gdb = NULL;
 
-    ck_assert_ptr_nonnull(g_getenv("FARSIDE_TIMED_PLUGIN"));
-    rig.folder = g_dir_make_tmp("farside-rest-XXXXXX", NULL);
-    ck_assert_ptr_nonnull(rig.folder);
-    rig.path = g_build_filename(rig.folder, "gdb", NULL);
-    rig.fd = timed_board_new(1, NULL, 0);
-    ck_assert_int_ge(rig.fd, 0);
-    rig.board = timed_board_open(rig.fd, 0);
-    ck_assert_ptr_nonnull(rig.board);
-    rig.limit = MS;
-    timed_board_set_limit(rig.board, rig.limit);
-    rig.pid = fork();
-    ck_assert_int_ge(rig.pid, 0);
-    if (rig.pid == 0) {
-        become_qemu(&rig);
-    }
+    machine_init(&rig.machine, 1, NULL, 0);
+    gdb = g_strdup_printf("unix:%s,server=on,wait=off", rig.machine.path);
+    machine_start(&rig.machine, "", (const char *const[]){"-gdb", gdb, NULL});
     await_stand(&rig, "at the beginning");
     return rig;
-}
-
-static void rig_free(Rig *rig)
-{
-    kill(rig->pid, SIGKILL);
-    waitpid(rig->pid, NULL, 0);
-    timed_board_close(rig->board);
-    close(rig->fd);
-    g_unlink(rig->path);
-    g_rmdir(rig->folder);
-    g_free(rig->path);
-    g_free(rig->folder);
 }
 
 /* The remote protocol */
 
 static char next_byte(const Rig *rig)
 {
-    struct pollfd ready = {.fd = rig->gdb, .events = POLLIN};
+    struct pollfd ready = {.fd = rig->machine.socket, .events = POLLIN};
     char c;
 
-    ck_assert_msg(poll(&ready, 1, PATIENCE_MS) == 1, "gdb gets no answer");
-    ck_assert_int_eq(read(rig->gdb, &c, 1), 1);
+    ck_assert_msg(poll(&ready, 1, MACHINE_PATIENCE_MS) == 1,
+                  "gdb gets no answer");
+    ck_assert_int_eq(read(rig->machine.socket, &c, 1), 1);
     return c;
 }
 
@@ -146,7 +94,7 @@ static char *receive(const Rig *rig)
     }
     next_byte(rig);
     next_byte(rig);
-    ck_assert_int_eq(write(rig->gdb, "+", 1), 1);
+    ck_assert_int_eq(write(rig->machine.socket, "+", 1), 1);
     return g_string_free(text, FALSE);
 }
 
@@ -167,7 +115,7 @@ static void send_text(const Rig *rig, const char *text)
         sum += (uint8_t)*c;
     }
     packet = g_strdup_printf("$%s#%02x", text, sum);
-    ck_assert_int_eq(write(rig->gdb, packet, strlen(packet)),
+    ck_assert_int_eq(write(rig->machine.socket, packet, strlen(packet)),
                      (ssize_t)strlen(packet));
 }
 
@@ -191,22 +139,14 @@ static void ask_why(const Rig *rig)
 
 static void attach(Rig *rig)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-    ck_assert_uint_lt(strlen(rig->path), sizeof(address.sun_path));
-    strcpy(address.sun_path, rig->path);
-    rig->gdb = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_ge(rig->gdb, 0);
-    ck_assert_int_eq(connect(rig->gdb, (struct sockaddr *)&address,
-                             (socklen_t)sizeof(address)),
-                     0);
+    machine_connect(&rig->machine);
     open_gate(rig);
     ask_why(rig);
 }
 
 static void interrupt(const Rig *rig)
 {
-    ck_assert_int_eq(write(rig->gdb, "\x03", 1), 1);
+    ck_assert_int_eq(write(rig->machine.socket, "\x03", 1), 1);
     open_gate(rig);
     await_stop(rig);
 }
@@ -234,8 +174,8 @@ static char *registers(const Rig *rig)
 static void detach(Rig *rig)
 {
     ask(rig, "D", "OK");
-    close(rig->gdb);
-    rig->gdb = -1;
+    close(rig->machine.socket);
+    rig->machine.socket = -1;
 }
 
 /* The machine stands where it stood, and stays there. */
@@ -250,7 +190,7 @@ static void rests(const Rig *rig, const char *when)
 /* Attaches a debugger after some time. Returns the registers, to be freed. */
 static char *attach_at_rest(Rig *rig)
 {
-    advance(rig, 10 * MS, "before");
+    advance(rig, 10 * MACHINE_MS, "before");
     attach(rig);
     return registers(rig);
 }
@@ -267,9 +207,9 @@ START_TEST(test_detach)
     ck_assert_str_eq(first, second);
     detach(&rig);
     rests(&rig, "detached again");
-    advance(&rig, 5 * MS + 1, "afterwards");
-    advance(&rig, 10 * MS, "afterwards");
-    rig_free(&rig);
+    advance(&rig, 5 * MACHINE_MS + 1, "afterwards");
+    advance(&rig, 10 * MACHINE_MS, "afterwards");
+    machine_done(&rig.machine);
 }
 END_TEST
 
@@ -285,12 +225,12 @@ START_TEST(test_continue)
     ck_assert_str_eq(first, second);
     send_text(&rig, "c");
     rests(&rig, "continued again");
-    advance(&rig, 10 * MS, "with a debugger");
+    advance(&rig, 10 * MACHINE_MS, "with a debugger");
     interrupt(&rig);
     detach(&rig);
     rests(&rig, "detached");
-    advance(&rig, 10 * MS, "afterwards");
-    rig_free(&rig);
+    advance(&rig, 10 * MACHINE_MS, "afterwards");
+    machine_done(&rig.machine);
 }
 END_TEST
 
