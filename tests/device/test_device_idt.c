@@ -578,7 +578,7 @@ START_TEST(a_dead_host_closes_its_own_windows)
     sw_wait(0, IDT_SELINKDNSTS, down);
     ck_assert_uint_eq(sw_read(0, IDT_SWPORT + 2 * IDT_SW_STEP + 4),
                       0xc0 | 1 << 10);
-    /* How large its windows are is known, whoever is there. */
+    /* The sizes of its windows are known, whoever is there. */
     ck_assert_uint_eq(sw_read(0, IDT_PORT(2) + IDT_BAR + 2 * IDT_BAR_STEP),
                       0x8000094c);
     ck_assert_uint_eq(sw_read(0, IDT_PORT(2) + 4), 0);

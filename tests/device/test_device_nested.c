@@ -559,7 +559,7 @@ START_TEST(memory_and_interrupts_pass_a_device_that_waits)
         ck_assert_int_lt(g_get_monotonic_time(), deadline);
         g_usleep(500);
     }
-    /* What was sent before the mark has been seen, too, and has to wait. */
+    /* Requests sent before the mark has been seen have to wait, too. */
     g_usleep(20000);
     ck_assert_uint_eq(far_memory_completions(far), 0);
     far_memory_answer(far, &p.read);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the programs of the tests of devmem TCP share: a pattern, and memory
- * that can be bound, of which each program has one piece. Each program is one
- * file.
+ * Code that the programs of the tests of devmem TCP share: a pattern, and
+ * memory that can be bound, of which each program has one piece. Each program
+ * is one file.
  */
 #ifndef DEVMEM_H
 #define DEVMEM_H

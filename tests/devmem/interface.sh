@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What the kernel's Documentation/networking/devmem.rst says, between c and d of
+# The sentences of the kernel's Documentation/networking/devmem.rst, between c and d of
 # tests/devmem/two. The last queue of c's NIC takes the memory.
 
 # The commands of the document's section "NIC Setup"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What crosses the cables of a cluster; for tests in bash. $cables names them, $farside is
+# Traffic on the cables of a cluster; for tests in bash. $cables names them, $farside is
 # the program, $scenario the description, $name the cluster, $dir a folder.
 
 # Prints the pairs of hosts between which the traces have BYTES or more. What else crosses,

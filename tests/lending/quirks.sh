@@ -12,7 +12,7 @@ load() {
         until_ok 10 grep -q '^state up' $dl/loop1/stats && note_state
 }
 
-# What a quirk may change for the whole node.
+# Settings that a quirk may change for the whole node.
 state() {
     cat /proc/ioports /proc/iomem
     grep . /sys/bus/pci/devices/0000:*/boot_vga 2>/dev/null

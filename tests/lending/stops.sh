@@ -76,7 +76,7 @@ stand() { # HOST LINE
     on "$1" "echo $2 >/sys/kernel/debug/dl/stand"
 }
 
-# Which of the other two lends a device to which, and its ID.
+# Chooses which of the other two lends a device to which, and its ID.
 others_of() { # HOST
     case $1 in
     a) echo c b 30000 ;;
@@ -132,7 +132,7 @@ other_returns() { # HOST ORDER
     in_time "$dir/work" 1
 }
 
-# What a step needs is borrowed and enabled by c.
+# The device that a step needs is borrowed and enabled by c.
 make_state() { # none|loans|pairs
     case $1 in
     loans | pairs) on c 'lendctl borrow 10000 >/dev/null && lendctl borrow 20000 >/dev/null' || return 1 ;;

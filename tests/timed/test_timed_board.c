@@ -226,8 +226,8 @@ START_TEST(test_return)
 }
 END_TEST
 
-/* What the model accepts of a machine that is no more does not reach the one
- * that has returned. */
+/* A message that the model accepts of a machine that is no more does not reach
+ * the one that has returned. */
 START_TEST(test_accept_after_return)
 {
     Rig rig = pair_new(350);

@@ -163,7 +163,8 @@ static void use_all(Rig *rig)
     }
 }
 
-/* What a test puts back: the head, and the used beginning of each ring. */
+/* The bytes that a test puts back: the head, and the used beginning of each
+ * ring. */
 #define USED 4096
 
 typedef struct Saved {
@@ -276,7 +277,7 @@ START_TEST(test_long_message)
     s->channel[0].written = s->channel[0].taken + board_room(head.size);
     ck_assert(!timed_board_take(rig.machine[1], 0, &got.message));
     ck_assert_ptr_nonnull(timed_board_error(rig.machine[1]));
-    /* What others have is not touched. */
+    /* The rings of others are not touched. */
     ck_assert_ptr_null(timed_board_error(rig.machine[2]));
     ck_assert(timed_board_take(rig.machine[2], 2, &got.message));
     rig_free(&rig);

@@ -52,7 +52,7 @@ typedef struct Body {
     uint32_t kind, number;
 } Body;
 
-/* How quick the processes are */
+/* The speed of the processes */
 typedef struct Pace {
     unsigned spins;
     unsigned nap_us; /* longest pause of a machine between two steps */

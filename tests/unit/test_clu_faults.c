@@ -106,7 +106,7 @@ START_TEST(machines_get_their_faults)
     check_options("  - {name: f, target: cable, action: link-down, when: "
                   "doorbell 3, for: 1us}\n",
                   ",fault=0:doorbell:3:unplug:1000:10000000:10000000:ntb", "");
-    /* What the first end sends arrives at the second one. */
+    /* A TLP that the first end sends arrives at the second one. */
     check_options("  - {name: f, target: cable, action: link-down, when: "
                   "message 2, end: lower, for: 1us}\n",
                   "", ",fault=0:message:2:unplug:1000:10000000:10000000:ntb");

@@ -110,7 +110,7 @@ START_TEST(an_image_has_its_backing_files)
     put_image("middle", 2, 0, "low", NULL);
     put_image("low", 3, 0, last, "raw");
     check_files("top.qcow2", "top.qcow2 middle low last");
-    /* What is raw has no backing file, whatever its bytes look like. */
+    /* A raw file has no backing file, whatever its bytes look like. */
     put_image("onto-raw.qcow2", 2, 0, "low", "raw");
     check_files("onto-raw.qcow2", "onto-raw.qcow2 low");
     /* QEMU finds out the format of a backing file that has no name of one. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a timed cluster refuses. Invariant: a description with anything that
+ * Refusals of a timed cluster. Invariant: a description with anything that
  * would act in real time is refused, with the place of the entry and what to do
  * about it, and no other description is.
  */

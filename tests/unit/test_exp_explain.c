@@ -354,7 +354,7 @@ END_TEST
 
 /* ---- Limits that are known by construction ------------------------------ */
 
-/* What may limit the reads of one device. */
+/* The limits of one device's reads. */
 typedef enum Part {
     TAGS,
     FLIGHT,

@@ -156,7 +156,7 @@ static FabTcpFlowStats run(FabFlow *flow)
 
 /* ---- Conservation ---------------------------------------------------- */
 
-/* How often each page of a connection's data was delivered. */
+/* Counts the deliveries of each page of a connection's data. */
 typedef struct Ledger {
     uint64_t bytes;
     uint8_t times[20 * 64 * 8192 / 64];

@@ -303,7 +303,7 @@ START_TEST(work_that_waits_is_a_pile)
 END_TEST
 
 /* A pace goes on after a pause as if that had taken no time, and moved nothing.
- * What was begun before it does not count. */
+ * Operations begun before it do not count. */
 START_TEST(a_pause_is_no_work)
 {
     FabPaceMoment moment = {0};

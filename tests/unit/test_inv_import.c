@@ -77,8 +77,8 @@ static void assert_lacks(const char *text, const char *const *words)
 
 /* ---- Dumps ------------------------------------------------------------- */
 
-/* What the description and the report of a dump have, and what the description
- * has not. */
+/* Words that the description and the report of a dump have, and words that the
+ * description has not. */
 static const struct {
     const char *file;
     const char *has[16];
