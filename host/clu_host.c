@@ -346,11 +346,16 @@ static void forget_process(CluHost *host)
 
 /* The cause of the end of the process: QEMU's message, with the place of the
  * entry in the description that caused it, or the exit status. @said is that
- * message. */
+ * message. Of a signal it may have many lines: the functions of a crash. */
 static char *explain_end(const CluHost *host, char *said)
 {
     TopoPlace place;
 
+    if (*said != '\0' && clu_process_is_killed(host->process)) {
+        g_autofree char *end = clu_process_explain(host->process);
+
+        return g_strdup_printf("%s; its log has more", end);
+    }
     if (clu_argv_blame(host->plan, said, &place)) {
         g_autofree char *where = topo_place_to_string(place);
         const char *colon = strrchr(said, '\n') ? NULL : strstr(said, ": -");

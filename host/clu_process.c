@@ -160,6 +160,11 @@ bool clu_process_is_clean(const CluProcess *process)
            process->end.si_status == 0;
 }
 
+bool clu_process_is_killed(const CluProcess *process)
+{
+    return process->end.si_pid != 0 && process->end.si_code != CLD_EXITED;
+}
+
 char *clu_process_explain(const CluProcess *process)
 {
     if (process->end.si_pid == 0) {

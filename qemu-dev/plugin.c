@@ -13,6 +13,7 @@
 #include "qapi/qapi-types-control.h"
 #include <dlfcn.h>
 #include <gmodule.h>
+#include "crash.h"
 #include "layout.h"
 #include "plugin.h"
 
@@ -67,6 +68,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id,
     GModule *module;
     Dl_info self;
 
+    farside_crash_tell();
     if (g_strcmp0(version, FARSIDE_QEMU_VERSION) != 0) {
         fprintf(stderr,
                 "farside: " FARSIDE_MODULE
