@@ -21,11 +21,12 @@
 #define TB_SIZE_INNER_MIB 256 /* for a guest with guests of its own */
 
 /* These guests need neither self-tests of ciphers nor mitigations: a boot under
- * TCG takes a fifth less time without them. no_timer_check is there because the
- * kernel's check of the timer fails on a busy machine. */
+ * TCG takes a quarter less time without them. The initcall is a self-test, and
+ * nothing else, that has no parameter of its own. no_timer_check is there
+ * because the kernel's check of the timer fails on a busy machine. */
 #define KERNEL_ARGUMENTS                                                       \
     "console=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests "   \
-    "no_timer_check"
+    "initcall_blacklist=crypto_kdf108_init no_timer_check"
 /* A program has the same addresses each time it is run. TCG translates code for
  * one virtual address, so it would translate a shell and its libraries again
  * for each command, which then takes ten times as long. Not with several

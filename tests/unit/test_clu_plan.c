@@ -15,6 +15,9 @@
 #include "clu_plan_switches.h"
 #include "../suite.h"
 
+/* Self-tests that guests leave out */
+#define SELF_TESTS "cryptomgr.notests initcall_blacklist=crypto_kdf108_init "
+
 #define PARTS TOPO_SOURCE_ROOT "/scenarios/parts"
 
 #define NTB(MORE) "{name: ntb0, part: generic-ntb, at: rp0" MORE "}"
@@ -119,8 +122,8 @@ START_TEST(a_host_becomes_this_command_line)
         "-device\nvirtio-serial-pci,addr=1\n"
         "-device\nvirtserialport,chardev=agent,name=farside.agent\n"
         "-kernel\n/g/vmlinuz\n-initrd\n/g/initramfs\n"
-        "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off "
-        "cryptomgr.notests no_timer_check norandmaps farside.host=a "
+        "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off " SELF_TESTS
+        "no_timer_check norandmaps farside.host=a "
         "farside.client=ntb_tool\n"
         "-device\nfarside-switchtec,id=ntb0,addr=3,link=/run/x/cable0.link,"
         "partition=0,bar4-size=256M");
@@ -145,10 +148,11 @@ START_TEST(keys_of_vm_have_their_effect)
                   "wait=off\n-mon\nchardev=qmp-user,mode=control");
     assert_has(a, "-chardev\nsocket,id=gdb,path=/run/x/a.gdb,server=on,"
                   "wait=off\n-gdb\nchardev:gdb");
-    assert_has(a,
-               "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off "
-               "cryptomgr.notests no_timer_check farside.host=a "
-               "farside.client=ntb_perf x=y");
+    assert_has(
+        a,
+        "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off " SELF_TESTS
+        "no_timer_check farside.host=a "
+        "farside.client=ntb_perf x=y");
     /* The window covers the larger of the two memories, on both ends. */
     assert_has(a, "-device\nfarside-switchtec,id=ntb0,addr=3,"
                   "link=/run/x/cable0.link,partition=0,bar4-size=1024M");
@@ -525,7 +529,8 @@ START_TEST(networks_and_regions)
     assert_has(b, "-device\nintel-iommu,intremap=on,caching-mode=on");
     assert_has(
         b,
-        "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off cryptomgr.notests no_timer_check intel_iommu=on "
+        "-append\nconsole=ttyS0 panic=0 iomem=relaxed mitigations=off " SELF_TESTS
+        "no_timer_check intel_iommu=on "
         "farside.host=b farside.client=ntb_tool");
     assert_has(b, "-device\nvirtio-net-pci,id=e,addr=3,netdev=e-net,"
                   "mac=52:54:00:00:01:00,romfile=\n"
