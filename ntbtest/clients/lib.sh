@@ -236,6 +236,12 @@ translation() {
     echo "$(($1)):$(($2))"
 }
 
+# piece FILE BYTES: a guest's command that prints the beginning of a file. The guests' head
+# moves single bytes.
+piece() {
+    echo "dd if=$1 bs=$(($2)) count=1 iflag=fullblock 2>/dev/null"
+}
+
 # window FROM TO N: FROM writes random data through its window, and TO finds them in its
 # memory; TO changes them, and FROM reads that through the window
 window() {
@@ -248,13 +254,13 @@ window() {
         return 1
     }
     here=$(on "$1" "echo $(translation "$address" "$size") >$near/peer_mw_trans$3 &&
-        head -c $((size)) /dev/urandom >/tmp/data && cat /tmp/data >$near/peer_mw$3
+        $(piece /dev/urandom "$size") >/tmp/data && cat /tmp/data >$near/peer_mw$3
         md5sum </tmp/data")
-    there=$(on "$2" "head -c $((size)) $far/mw$3 | md5sum
-        head -c $((size)) /dev/urandom >/tmp/data && cat /tmp/data >$far/mw$3
+    there=$(on "$2" "$(piece "$far/mw$3" "$size") | md5sum
+        $(piece /dev/urandom "$size") >/tmp/data && cat /tmp/data >$far/mw$3
         md5sum </tmp/data")
     here="$here
-$(on "$1" "head -c $((size)) $near/peer_mw$3 | md5sum
+$(on "$1" "$(piece "$near/peer_mw$3" "$size") | md5sum
         echo $(translation "$address" 0) >$near/peer_mw_trans$3")"
     on "$2" "echo 0 >$far/mw_trans$3" || return 1
     [ "$(grep -c -- - <<<"$here")" -eq 2 ] && [ "$here" = "$there" ] || {
