@@ -83,45 +83,6 @@ START_TEST(own_ram_is_announced)
 }
 END_TEST
 
-/* Starts a machine with an IOMMU. Returns its RAM message. */
-static struct farside_wire_ram ram_behind(const char *iommu)
-{
-    const char *const arguments[] = {"-device", iommu, NULL};
-    struct farside_wire_ram ram;
-
-    far_end_teardown();
-    rig = rig_new_with(NULL, "completion-timeout=60000", arguments);
-    peer = rig_peer_new(rig);
-    far_end_connect();
-    memcpy(&ram, rig_peer_receive(peer, FARSIDE_WIRE_RAM)->body, sizeof(ram));
-    return ram;
-}
-
-/* The IOMMU's region has 2^64 bytes, which fit no 64-bit number. */
-START_TEST(translated_memory_is_said_to_be)
-{
-    struct farside_wire_ram ram =
-        ram_behind("virtio-iommu-pci,addr=04.0,boot-bypass=off");
-
-    ck_assert_uint_eq(ram.translated, 1);
-    ck_assert_uint_ge(ram.count, 1);
-}
-END_TEST
-
-/* This IOMMU gives no notices, so the peer may map nothing. Since QEMU 10.2 it
- * has a property, with which it gives them; the plugin switches it on. */
-START_TEST(memory_without_notices_is_not_announced)
-{
-    struct farside_wire_ram ram = ram_behind("amd-iommu");
-    char *properties =
-        rig_qmp(rig, "{\"execute\": \"device-list-properties\", "
-                     "\"arguments\": {\"typename\": \"amd-iommu\"}}");
-
-    ck_assert_int_eq(ram.count > 0, !!strstr(properties, "dma-remap"));
-    free(properties);
-}
-END_TEST
-
 /* Those that unmap something, and those alone */
 START_TEST(notices_are_acknowledged)
 {
@@ -937,8 +898,6 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, hello_tells_the_geometry);
     tcase_add_test(tcase, link_events_count);
     tcase_add_test(tcase, own_ram_is_announced);
-    tcase_add_test(tcase, translated_memory_is_said_to_be);
-    tcase_add_test(tcase, memory_without_notices_is_not_announced);
     tcase_add_test(tcase, notices_are_acknowledged);
     tcase_add_test(tcase, notices_of_high_addresses_are_taken);
     tcase_add_test(tcase, unmapping_everything_is_quick);

@@ -758,95 +758,6 @@ START_TEST(memory_is_there_after_a_reset_of_the_far_end)
 }
 END_TEST
 
-#define VTD        0xfed90000ull
-#define VTD_RTADDR (VTD + 0x20)
-#define VTD_GCMD   (VTD + 0x18)
-#define VTD_GSTS   (VTD + 0x1c)
-#define VTD_TE     (1u << 31)
-#define VTD_SRTP   (1u << 30)
-#define VTD_CCMD   (VTD + 0x28)
-#define VTD_ICC    (1ull << 63 | 1ull << 61)
-#define NTB_DEVFN  0x28u
-#define ROOT       (4 * MIB)
-#define CONTEXT    (ROOT + 0x1000)
-#define TABLE(l)   (ROOT + 0x2000 + 0x1000 * (l))
-#define IOVA       0x12345000ull
-#define PAGE       (8 * MIB)
-
-/*
- * VT-d 3.1 s9: one page at IOVA for the NTB device, by tables of three levels,
- * and nothing else.
- */
-static void set_iommu(void)
-{
-    rig_write(rig, ROOT, 8, CONTEXT | 1);
-    rig_write(rig, CONTEXT + 16 * NTB_DEVFN, 8, TABLE(2) | 1);
-    /* Domain 1, three levels */
-    rig_write(rig, CONTEXT + 16 * NTB_DEVFN + 8, 8, 1 << 8 | 1);
-    rig_write(rig, TABLE(2) + 8 * (IOVA >> 30 & 511), 8, TABLE(1) | 3);
-    rig_write(rig, TABLE(1) + 8 * (IOVA >> 21 & 511), 8, TABLE(0) | 3);
-    rig_write(rig, TABLE(0) + 8 * (IOVA >> 12 & 511), 8, PAGE | 3);
-    rig_write(rig, VTD_RTADDR, 8, ROOT);
-    rig_write(rig, VTD_GCMD, 4, VTD_SRTP);
-    rig_write(rig, VTD_GCMD, 4, VTD_TE);
-    ck_assert_uint_eq(VTD_TE & rig_read(rig, VTD_GSTS, 4), VTD_TE);
-}
-
-/* The IOMMU passes the NTB's addresses through (s9.3, TT). */
-static void set_pass_through(void)
-{
-    rig_write(rig, CONTEXT + 16 * NTB_DEVFN, 8, 2 << 2 | 1);
-    rig_write(rig, VTD_CCMD, 8, VTD_ICC);
-}
-
-static unsigned announced(void)
-{
-    struct farside_wire_ram ram;
-
-    memcpy(&ram, rig_peer_receive(peer, FARSIDE_WIRE_RAM)->body, sizeof(ram));
-    return ram.count;
-}
-
-START_TEST(memory_behind_an_iommu_is_forwarded)
-{
-    static const char *const arguments[] = {"-device", "intel-iommu", NULL};
-    const uint64_t window = IOVA & ~(8 * MIB - 1);
-    uint64_t word = 0x1122334455667788ull;
-    Completion c;
-
-    rig = rig_new_with(NULL, "completion-timeout=60000", arguments);
-    peer = rig_peer_new(rig);
-    rig_peer_hello(peer);
-    /* The memory can be mapped until the IOMMU translates. */
-    ck_assert_uint_gt(announced(), 0);
-    rig_wait_link(rig, 0, true);
-    send_write(peer, PAGE, &word, 8);
-    send_read(peer, PAGE, 8, 1);
-    c = receive_completion(peer);
-    ck_assert_uint_eq(*(uint64_t *)c.data, word);
-    rig_peer_open(peer, &window, 1);
-    set_iommu();
-    ck_assert_uint_eq(announced(), 0);
-    word = ~word;
-    send_write(peer, IOVA + 0x18, &word, 8);
-    send_read(peer, IOVA + 0x18, 8, 2);
-    c = receive_completion(peer);
-    ck_assert_uint_eq(c.head.status, FARSIDE_WIRE_SC);
-    ck_assert_uint_eq(*(uint64_t *)c.data, word);
-    ck_assert_uint_eq(rig_read(rig, PAGE + 0x18, 8), word);
-    ck_assert_uint_eq(rig_read(rig, PAGE, 8), ~word);
-    /* An address without a page is an error. */
-    send_write(peer, PAGE + 0x18, &c, 8);
-    send_read(peer, PAGE, 8, 3);
-    c = receive_completion(peer);
-    ck_assert_uint_eq(c.head.tag, 3);
-    ck_assert_uint_eq(c.head.status, FARSIDE_WIRE_UR);
-    ck_assert_uint_eq(rig_read(rig, PAGE + 0x18, 8), word);
-    set_pass_through();
-    ck_assert_uint_gt(announced(), 0);
-}
-END_TEST
-
 /*
  * The far end's IOMMU has told of one page at KNOWN, and not of the next one.
  * It does not answer when a device writes to that: its end of the link is down,
@@ -954,10 +865,6 @@ static Suite *make_suite(void)
     tcase_add_test(tcase, memory_is_there_after_a_reset_of_the_far_end);
     suite_add_tcase(suite, tcase);
 
-    tcase = tcase_create("iommu");
-    tcase_add_checked_fixture(tcase, NULL, teardown);
-    tcase_add_test(tcase, memory_behind_an_iommu_is_forwarded);
-    suite_add_tcase(suite, tcase);
     return suite;
 }
 
