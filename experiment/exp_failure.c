@@ -19,6 +19,9 @@ static const char *const reasons[FAB_LOSS_CAUSES] = {
     [FAB_LOSS_UNEXPECTED] = "completions whose requests were over "
                             "(Unexpected Completion)",
     [FAB_LOSS_POISONED] = "the data were poisoned",
+    [FAB_LOSS_MALFORMED] = "the payload is larger than its Max_Payload_Size "
+                           "(Malformed TLP); set mps_policy of the host to "
+                           "joined, safe or peer2peer",
     [FAB_LOSS_LINK_DOWN] = "the link was down",
     [FAB_LOSS_OVERFLOW] = "no space in the receive buffer (Receiver Overflow)",
     [FAB_LOSS_TIMED_OUT] = "no completion came in time (Completion Timeout)",

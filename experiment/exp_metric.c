@@ -335,6 +335,7 @@ PORT_SUM(completer_aborts)
 PORT_SUM(unexpected_completions)
 PORT_SUM(completion_timeouts)
 PORT_SUM(poisoned_tlps)
+PORT_SUM(malformed_tlps)
 PORT_SUM(receiver_overflows)
 PORT_SUM(surprise_downs)
 PORT_SUM(dpc_triggers)
@@ -623,6 +624,8 @@ const ExpMetric exp_metrics[] = {
      "its requests whose completions did not all come in time"},
     {"poisoned_tlps", ELEMENT, COUNT, port_poisoned_tlps,
      "TLPs that came in poisoned"},
+    {"malformed_tlps", ELEMENT, COUNT, port_malformed_tlps,
+     "TLPs that came in with more payload than its Max_Payload_Size"},
     {"receiver_overflows", ELEMENT, COUNT, port_receiver_overflows,
      "TLPs that came in and found no space in the buffer"},
     {"surprise_downs", ELEMENT, COUNT, port_surprise_downs,

@@ -34,10 +34,11 @@
         RANGE("iterations", INT, "1", "1", "100000", 0,                        \
               "with `pairs`: how often the list stands there, one after the "  \
               "other"),                                                        \
-        WORD("in_turn", "both", "both|from|none", 0,                           \
+        WORD("in_turn", "both", "both|from|ends|none", 0,                      \
              "with `pairs`: flows run one after the other, in the order of "   \
-             "the list, if they have the same `" FROM "` (from), or the same " \
-             "`" FROM "` or the same `" TO "` (both)")
+             "the list, if they have the same `" FROM                          \
+             "` (from), the same `" FROM "` or the same `" TO                  \
+             "` (both), or any end in common (ends)")
 
 #define DIRECTION(HELP) WORD("direction", NULL, "read|write", REQUIRED, HELP)
 

@@ -22,7 +22,8 @@ typedef struct Pairs {
     const char *name;
     const char *from, *to; /* keys */
     int64_t iterations;
-    bool from_turns, to_turns; /* flows of one such end run in turn */
+    const char *from_role, *to_role; /* flows that have an end in the same role
+                                        run in turn; NULL: they do not */
 } Pairs;
 
 static bool is_pair(const TopoNode *node)
@@ -87,7 +88,8 @@ static bool read_numbers(TopoLoader *loader, Pairs *pairs)
 {
     const TopoNode *iterations = topo_node_get(pairs->flow, "iterations");
     const TopoNode *turns = topo_node_get(pairs->flow, "in_turn");
-    const char *word = turns ? turns->text : "both";
+    const char *word = turns && turns->text ? turns->text : "";
+    bool both = !turns || g_str_equal(word, "both");
 
     pairs->iterations = 1;
     if (iterations &&
@@ -102,10 +104,15 @@ static bool read_numbers(TopoLoader *loader, Pairs *pairs)
                         FLOWS_MAX / pairs->list->items->len, FLOWS_MAX);
         return false;
     }
-    pairs->to_turns = word && strcmp(word, "both") == 0;
-    pairs->from_turns = word && (pairs->to_turns || strcmp(word, "from") == 0);
-    if (!pairs->from_turns && (!word || strcmp(word, "none") != 0)) {
-        return report(loader, turns, "in_turn: write both, from or none");
+    if (both) {
+        pairs->from_role = "from";
+        pairs->to_role = "to";
+    } else if (g_str_equal(word, "from")) {
+        pairs->from_role = "from";
+    } else if (g_str_equal(word, "ends")) {
+        pairs->from_role = pairs->to_role = "end";
+    } else if (!g_str_equal(word, "none")) {
+        return report(loader, turns, "in_turn: write both, from, ends or none");
     }
     return true;
 }
@@ -148,11 +155,11 @@ static TopoNode *flow_of(const Pairs *pairs, const TopoNode *pair,
     streams = given && given->kind == TOPO_NODE_LIST
                   ? topo_node_copy(given)
                   : topo_node_new(TOPO_NODE_LIST, place);
-    if (pairs->from_turns) {
-        add_stream(streams, "from", from);
+    if (pairs->from_role) {
+        add_stream(streams, pairs->from_role, from);
     }
-    if (pairs->to_turns) {
-        add_stream(streams, "to", to);
+    if (pairs->to_role) {
+        add_stream(streams, pairs->to_role, to);
     }
     topo_node_set(flow, "streams", place, streams);
     return flow;

@@ -5,7 +5,6 @@
 
 #include "fab_root_ats_priv.h"
 #include "fab_answer_priv.h"
-#include "fab_error_report_priv.h"
 
 /* ---- Behind the BARs ------------------------------------------------- */
 
@@ -57,11 +56,9 @@ static void request_receive(FabEndpoint *endpoint, FabPort *ingress,
     FabComponent *component = &endpoint->component;
     FabEndpoint *function = function_at(endpoint, tlp->addr);
 
-    /* More than Max_Payload_Size is a Malformed TLP (PCIe 5.0 s2.2.2). Only
-     * FAB_MPS_PERF lets it come. */
-    if (G_UNLIKELY(tlp->payload_bytes > ingress->mps_bytes)) {
-        fab_error_report(ingress, FAB_SEVERITY_FATAL);
-        function = NULL;
+    if (G_UNLIKELY(fab_tlp_is_malformed(tlp, ingress))) {
+        fab_tlp_drop_malformed(tlp);
+        return;
     }
     /* Bad data must not change a register (PCIe 5.0 s2.7.2.2). */
     if (!function || tlp->poisoned) {

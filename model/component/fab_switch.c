@@ -71,6 +71,10 @@ static SIM_HOT void switch_receive(FabComponent *component, FabPort *ingress,
     FabSwitch *sw = (FabSwitch *)component;
     unsigned egress;
 
+    if (G_UNLIKELY(fab_tlp_is_malformed(tlp, ingress))) {
+        fab_tlp_drop_malformed(tlp);
+        return;
+    }
     if (fab_tlp_is_completion(tlp)) {
         egress = sw->bus_port[FAB_BDF_BUS(tlp->requester_id)];
     } else if (G_UNLIKELY(tlp->type >= FAB_TLP_MSG)) {

@@ -115,3 +115,15 @@ FabTlp *fab_tlp_refuse_for(const FabComponent *component, FabTlp *request,
     }
     return cpl;
 }
+
+void fab_tlp_drop_malformed(FabTlp *tlp)
+{
+    FabPort *ingress = tlp->ingress;
+    FabComponent *owner = ingress->owner;
+
+    owner->fabric->dropped++;
+    ingress->counters.malformed_tlps++;
+    fab_account_lose(owner, tlp, FAB_LOSS_MALFORMED);
+    fab_error_report(ingress, FAB_SEVERITY_FATAL);
+    fab_port_discard(tlp, sim_engine_now(owner->fabric->engine));
+}

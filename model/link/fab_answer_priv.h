@@ -28,4 +28,16 @@ FabTlp *fab_tlp_refuse_for(const FabComponent *component, FabTlp *request,
                            FabStatus status, FabBdf completer_id,
                            FabLossCause cause);
 
+/* True if @tlp has more payload than @ingress, where it came in, may receive.
+ * Only FAB_MPS_PERF lets such TLPs come. */
+static inline bool fab_tlp_is_malformed(const FabTlp *tlp,
+                                        const FabPort *ingress)
+{
+    return tlp->payload_bytes > ingress->mps_bytes;
+}
+
+/* Ends the life of such a TLP. It is a Malformed TLP, a fatal error that has no
+ * completion (PCIe 5.0 s2.2.2, s6.2.7). */
+void fab_tlp_drop_malformed(FabTlp *tlp);
+
 #endif

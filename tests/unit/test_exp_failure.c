@@ -355,6 +355,39 @@ START_TEST(a_lent_device_reaches_its_borrower)
 }
 END_TEST
 
+/* With pcie_bus_perf a peer writes more at a time than a device takes: each of
+ * its 100 x 4096 / 512 TLPs is malformed. That is no Unsupported Request. */
+START_TEST(payloads_that_are_too_large_are_malformed)
+{
+    g_auto(Result) result = {0};
+
+    run("name: bad\n"
+        "parts:\n"
+        "  root: {base: generic-host, mps: 512B}\n"
+        "  sw: {base: generic-switch, mps: 512B}\n"
+        "  wide: {base: generic-device, mps: 512B, dma: {write_size: 512B}}\n"
+        "  narrow: {base: generic-device, mps: 128B, dma: {write_size: 128B}}\n"
+        "hosts:\n"
+        "  - {name: h, cpu: root, set: {mps_policy: perf},\n"
+        "     switches: [{name: sw, part: sw, at: rp0}],\n"
+        "     devices: [{name: d, part: wide, at: sw},\n"
+        "               {name: n, part: narrow, at: sw}]}\n"
+        "workload:\n"
+        "  flows:\n"
+        "    - {name: f, kind: dma, device: h.d, target: h.n,\n"
+        "       direction: write, size: 4KiB, count: 100}\n" COLUMNS
+        "    - {name: malformed, from: element.h.n.malformed_tlps}\n"
+        "    - {name: unsupported, from: fabric.unsupported}\n",
+        &result);
+    check_failed(&result, 0);
+    ck_assert(number(&result, 0, "malformed") == 800);
+    ck_assert(number(&result, 0, "unsupported") == 0);
+    ck_assert_ptr_nonnull(
+        strstr(result.notes->str, "at h.n 800 writes failed"));
+    ck_assert_ptr_nonnull(strstr(result.notes->str, "Malformed TLP"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("exp_failure");
@@ -365,6 +398,7 @@ int main(void)
     tcase_add_test(tcase, windows_of_time_are_no_faster_than_the_links);
     tcase_add_test(tcase, a_window_has_no_bias);
     tcase_add_test(tcase, a_flow_that_fails_has_no_numbers);
+    tcase_add_test(tcase, payloads_that_are_too_large_are_malformed);
     tcase_add_test(tcase, bytes_arrive_or_are_lost);
     tcase_add_test(tcase, a_lent_device_reaches_its_borrower);
     suite_add_tcase(suite, tcase);

@@ -293,6 +293,8 @@ START_TEST(each_port_has_the_payload_of_the_ports_above)
     FabComponent *sw, *a, *b, *host;
     FabDma dma = {.size_bytes = 1024, .done = ignore_done};
     const FabRootCounters *counters;
+    const FabLoss *losses;
+    unsigned count;
     FabRoot *root;
 
     wide.mps_bytes = 512;
@@ -331,6 +333,16 @@ START_TEST(each_port_has_the_payload_of_the_ports_above)
     fixture_run(fixture);
     ck_assert_uint_eq(
         fab_endpoint_counters(fab_component_as_endpoint(b))->served_bytes, 0);
+    losses = fab_account_losses(fabric, &count);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_uint_eq(losses[0].cause, FAB_LOSS_MALFORMED);
+    ck_assert_ptr_eq(losses[0].component, sw); /* the first that takes less */
+    ck_assert_uint_eq(losses[0].tlps, 2);
+    ck_assert_uint_eq(losses[0].bytes, 1024);
+    ck_assert_uint_eq(fab_port_counters(sw->ports[0])->malformed_tlps, 2);
+    ck_assert_uint_eq(fab_port_counters(sw->ports[0])->unsupported_requests, 0);
+    ck_assert_uint_eq(fab_fabric_unsupported(fabric), 0);
+    ck_assert_ptr_null(fab_account_check(fabric));
     dma.size_bytes = 256;
     fab_endpoint_dma(fab_component_as_endpoint(a), &dma);
     fixture_run(fixture);

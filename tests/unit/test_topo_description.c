@@ -219,16 +219,18 @@ END_TEST
 
 /* A list of three pairs, twice. Which flows the i-th one waits for was worked
  * out by hand: for the one before it with the same sender, and the one before
- * it with the same receiver. Its name stands for the last flow, and `after:` it
- * means after all of them. */
+ * it with the same receiver; with `ends`, for the one before it that has each
+ * of its ends in either role. Its name stands for the last flow, and `after:`
+ * it means after all of them. */
 START_TEST(pairs_are_flows_in_order)
 {
-    static const char *const before[3][6] = {
-        {"", "0", "1", "1 0", "3 2", "2 4"}, /* both */
-        {"", "0", "", "1", "3", "2"},        /* from */
-        {"", "", "", "", "", ""},            /* none */
+    static const char *const before[4][6] = {
+        {"", "0", "1", "1 0", "3 2", "2 4"},   /* both */
+        {"", "0", "", "1", "3", "2"},          /* from */
+        {"", "", "", "", "", ""},              /* none */
+        {"", "0", "0 1", "1 2", "3 2", "3 4"}, /* ends */
     };
-    static const char *const words[] = {"both", "from", "none"};
+    static const char *const words[] = {"both", "from", "none", "ends"};
     g_autofree char *text = g_strdup_printf(
         "name: t\n"
         "hosts:\n"
@@ -617,7 +619,7 @@ int main(void)
     tcase_add_loop_test(tcase, acs_follows_the_iommu, 0, 5);
     tcase_add_test(tcase, the_driver_is_the_borrower);
     tcase_add_test(tcase, open_flows_count_operations);
-    tcase_add_loop_test(tcase, pairs_are_flows_in_order, 0, 3);
+    tcase_add_loop_test(tcase, pairs_are_flows_in_order, 0, 4);
     tcase_add_test(tcase, columns_and_tolerances_are_read);
     tcase_add_test(tcase, vm_sections_are_read);
     tcase_add_test(tcase, errors_past_the_limit_are_counted);

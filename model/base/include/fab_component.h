@@ -78,6 +78,7 @@ typedef struct FabPortCounters {
     uint64_t unexpected_completions;
     uint64_t completion_timeouts; /* of requests that it sent (s2.8) */
     uint64_t poisoned_tlps;       /* came in with the EP bit (s2.7.2) */
+    uint64_t malformed_tlps;      /* came in with too much payload (s2.2.2) */
     uint64_t receiver_overflows;  /* TLPs dropped for lack of space */
     uint64_t surprise_downs;      /* of a Root Port or Downstream Port */
     uint64_t dpc_triggers;        /* times that it contained what is below */

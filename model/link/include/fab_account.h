@@ -22,6 +22,7 @@ typedef enum FabLossCause {
                                ports: UR or CA (s1.3.1) */
     FAB_LOSS_UNEXPECTED,    /* a completion whose request is over (s2.3.2) */
     FAB_LOSS_POISONED,      /* its data are bad (s2.7.2) */
+    FAB_LOSS_MALFORMED,     /* more payload than the receiver takes (s2.2.2) */
     FAB_LOSS_LINK_DOWN,     /* the link was or went down (s2.9.1) */
     FAB_LOSS_OVERFLOW,      /* no space in the receive buffer (s2.6.1) */
     FAB_LOSS_TIMED_OUT,  /* of a requester: completions did not come (s2.8) */
