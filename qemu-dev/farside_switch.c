@@ -4,6 +4,7 @@
 #include "qemu/queue.h"
 #include "qemu/rcu.h"
 #include "farside_qemu.h"
+#include "hw/hotplug.h"
 #include "hw/pci/pcie_port.h"
 #include "farside_origin.h"
 #include "farside_switch.h"
@@ -667,6 +668,22 @@ static void upstream_exit(PCIDevice *pci)
     parent_class_of(TYPE_FARSIDE_SWITCH_UPSTREAM)->exit(pci);
 }
 
+/*
+ * Before 10.0 a virtual function is a new device when software enables it.
+ * Nobody puts it into the slot, so it does not matter if the slot can have
+ * devices plugged in. QEMU's own port would refuse it.
+ */
+static void downstream_pre_plug(HotplugHandler *handler, DeviceState *dev,
+                                Error **errp)
+{
+    ObjectClass *parent =
+        OBJECT_CLASS(parent_class_of(TYPE_FARSIDE_SWITCH_DOWNSTREAM));
+
+    if (!pci_is_vf(PCI_DEVICE(dev))) {
+        HOTPLUG_HANDLER_CLASS(parent)->pre_plug(handler, dev, errp);
+    }
+}
+
 static const Property downstream_properties[] = {
     DEFINE_PROP_BOOL("acs", Downstream, acs, true),
     DEFINE_PROP_BOOL("redirect", Downstream, redirect, false),
@@ -677,6 +694,7 @@ static void downstream_class_init(ObjectClass *klass, FarsideClassData *data)
     DeviceClass *dc = DEVICE_CLASS(klass);
     PCIDeviceClass *pc = PCI_DEVICE_CLASS(klass);
 
+    HOTPLUG_HANDLER_CLASS(klass)->pre_plug = downstream_pre_plug;
     pc->realize = downstream_realize;
     pc->exit = downstream_exit;
     pc->config_write = downstream_write_config;

@@ -98,7 +98,6 @@ static int fnic_tx_map_part(struct fnic_tx *tx, struct fnic_tx_slot *slot, struc
 	/* Its next user's bytes must not be sent. */
 	if (slot->part == FNIC_TX_DEVICE_MEMORY && dlend_mapping_has_gone(dev, addr))
 		return -ENODEV;
-	tx->device_frags += slot->part == FNIC_TX_DEVICE_MEMORY;
 	slot->addr = addr;
 	return 0;
 }
@@ -106,7 +105,7 @@ static int fnic_tx_map_part(struct fnic_tx *tx, struct fnic_tx_slot *slot, struc
 /* Maps the parts of a frame. Return: their number, or 0 if one of them cannot be mapped. */
 static u32 fnic_tx_map(struct fnic_tx *tx, struct sk_buff *skb)
 {
-	u32 n, parts = skb_shinfo(skb)->nr_frags + 1;
+	u32 n, device_frags = 0, parts = skb_shinfo(skb)->nr_frags + 1;
 	struct nic_tx_desc *desc = NULL;
 
 	for (n = 0; n < parts; n++) {
@@ -115,7 +114,10 @@ static u32 fnic_tx_map(struct fnic_tx *tx, struct sk_buff *skb)
 		if (fnic_tx_map_part(tx, slot, skb, n ? &skb_shinfo(skb)->frags[n - 1] : NULL))
 			goto undo;
 		desc = fnic_tx_put(tx, n, slot->addr, slot->length);
+		device_frags += slot->part == FNIC_TX_DEVICE_MEMORY;
 	}
+	/* Parts of a frame that is dropped are not sent, so they do not count. */
+	tx->device_frags += device_frags;
 	desc->flags = cpu_to_le16(NIC_TX_LAST | NIC_TX_REPORT);
 	return parts;
 

@@ -5,7 +5,8 @@
  * Request Redirect is on where it comes in; and nowhere if it would leave
  * through that port (PCIe 5.0 s2.3.1, s6.12). The root port's range leaves the
  * second accelerator out, so a request that comes to the root does not find it.
- * And a device that is refused leaves nothing in the machine.
+ * A device that is refused leaves nothing in the machine. Virtual functions are
+ * there when software enables them, also if the slot takes no device.
  */
 #include <check.h>
 #include <glib.h>
@@ -224,6 +225,82 @@ START_TEST(port_without_it_redirects_nothing)
 }
 END_TEST
 
+/* Virtual functions of a device that nobody can unplug */
+
+/* The extended capability SR-IOV of the accelerator, PCIe 5.0 s9.3.3 */
+#define SRIOV          0x180u
+#define SRIOV_CTRL     0x08u
+#define SRIOV_VFE      0x1u
+#define SRIOV_NUM_VFS  0x10u
+#define SRIOV_OFFSET   0x14u
+#define SRIOV_STRIDE   0x16u
+#define CLASS          0x08u
+#define BRIDGE_CONTROL 0x3eu
+#define BRIDGE_RESET   0x40u
+#define DEVICE_CONTROL 0x08u
+#define DEVICE_FLR     0x8000u
+
+static uint32_t class_of(unsigned devfn)
+{
+    return (uint32_t)rig_read(rig, config(3, devfn, CLASS), 4);
+}
+
+/* Enables two virtual functions, and finds them. Returns the first one. */
+static unsigned enable_vfs(void)
+{
+    unsigned first, stride;
+
+    rig_write(rig, config(3, 0, SRIOV + SRIOV_NUM_VFS), 2, 2);
+    rig_write(rig, config(3, 0, SRIOV + SRIOV_CTRL), 2, SRIOV_VFE);
+    first = (unsigned)rig_read(rig, config(3, 0, SRIOV + SRIOV_OFFSET), 2);
+    stride = (unsigned)rig_read(rig, config(3, 0, SRIOV + SRIOV_STRIDE), 2);
+    ck_assert_uint_ne(class_of(0), 0xffffffff);
+    ck_assert_uint_eq(class_of(first), class_of(0));
+    ck_assert_uint_eq(class_of(first + stride), class_of(0));
+    return first;
+}
+
+START_TEST(virtual_functions_need_no_slot)
+{
+    static const char *const arguments[] = {
+        "-device",
+        "pcie-root-port,id=root,addr=0a.0,chassis=1,slot=1,hotplug=off",
+        "-device",
+        "farside-switch-upstream,id=up,bus=root",
+        "-device",
+        "farside-switch-downstream,id=one,bus=up,addr=0,chassis=2,slot=1,"
+        "hotplug=off",
+        "-device",
+        "farside-gpu,id=a,bus=one,vfs=2",
+        NULL};
+    unsigned capability, first;
+
+    rig = rig_new_with(NULL, "", arguments);
+    ecam = gpu_ecam(rig, 0);
+    map_bridge(0, ROOT_DEVFN, 0x030100, BASE, BASE + SPAN);
+    map_bridge(1, 0, 0x030201, BASE, BASE + SPAN);
+    map_bridge(2, 0, 0x030302, BASE, BASE + SPAN);
+    first = enable_vfs();
+    rig_write(rig, config(3, 0, SRIOV + SRIOV_CTRL), 2, 0);
+    ck_assert_uint_eq(class_of(first), 0xffffffff);
+    enable_vfs();
+    /* A reset of the function, and one of the bus, ends them. */
+    capability = (unsigned)rig_read(rig, config(3, 0, 0x34), 1);
+    while (rig_read(rig, config(3, 0, capability), 1) != 0x10) {
+        capability = (unsigned)rig_read(rig, config(3, 0, capability + 1), 1);
+        ck_assert_uint_ne(capability, 0);
+    }
+    rig_write(rig, config(3, 0, capability + DEVICE_CONTROL), 2, DEVICE_FLR);
+    ck_assert_uint_eq(class_of(first), 0xffffffff);
+    enable_vfs();
+    rig_write(rig, config(2, 0, BRIDGE_CONTROL), 2, BRIDGE_RESET);
+    rig_write(rig, config(2, 0, BRIDGE_CONTROL), 2, 0);
+    ck_assert_uint_eq(class_of(first), 0xffffffff);
+    enable_vfs();
+    end();
+}
+END_TEST
+
 /* Devices that cannot be, each at its last step that may fail, and why. The bus
  * is that of a root port, or of a switch's port. */
 static const struct {
@@ -338,6 +415,7 @@ int main(void)
     tcase_add_test(tcase, capability_is_that_of_the_specification);
     tcase_add_test(tcase, firmware_may_have_enabled_it);
     tcase_add_test(tcase, port_without_it_redirects_nothing);
+    tcase_add_test(tcase, virtual_functions_need_no_slot);
     tcase_add_loop_test(tcase, refused_device_leaves_nothing, 0,
                         G_N_ELEMENTS(refused));
     suite_add_tcase(suite, tcase);
