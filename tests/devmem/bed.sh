@@ -5,6 +5,8 @@
 #   on HOST COMMAND-LINE       # runs it there; it ends after $ON_SECONDS
 #   set_address HOST ADDRESS   # of its interface, which is set up
 #   counter HOST NAME          # prints a counter of ethtool -S
+#
+# MEMORY is that of each host, if it is set, instead of that of the description.
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../lending/faults.sh"
 needs_guests "${FARSIDE_GUEST:-build-guest}"
@@ -13,6 +15,14 @@ grep -qa fnic.ko "${FARSIDE_GUEST:-build-guest}/initramfs" ||
 name=devmem-$$
 slow=$(load_factor) # the machines may have a part of a processor only
 [ "$slow" -le 4 ] || slow=4
+
+up() { # ARGUMENT...: of `farside cluster up`
+    local host more=()
+    for host in ${MEMORY:+$hosts}; do
+        more+=(--set "hosts.$host.vm.memory=$MEMORY")
+    done
+    "$farside" cluster up "$scenario" --name "$name" "${more[@]}" "$@"
+}
 
 on() {
     timeout "${ON_SECONDS:-60}" "$farside" cluster exec -c "$name" "$1" -- \
