@@ -66,6 +66,7 @@ bool clu_process_is_clean(const CluProcess *process);
 /* After its end: true if it was ended by a signal. Of a process that is no
  * child nobody knows that: false. */
 bool clu_process_is_killed(const CluProcess *process);
+
 /* The way in which it has ended, in words; to be freed. */
 char *clu_process_explain(const CluProcess *process);
 

@@ -315,9 +315,7 @@ static SIM_HOT void ntb_receive(FabComponent *component, FabPort *ingress,
 {
     FabNtb *ntb = (FabNtb *)component;
 
-    if (G_UNLIKELY(fab_tlp_is_malformed(tlp, ingress))) {
-        fab_tlp_drop_malformed(tlp);
-    } else if (way_of(ntb, ingress) != HOST) {
+    if (way_of(ntb, ingress) != HOST) {
         from_afar(ntb, tlp);
     } else if (fab_tlp_is_completion(tlp)) {
         receive_completion(ntb, tlp);

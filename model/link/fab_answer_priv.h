@@ -29,7 +29,9 @@ FabTlp *fab_tlp_refuse_for(const FabComponent *component, FabTlp *request,
                            FabLossCause cause);
 
 /* True if @tlp has more payload than @ingress, where it came in, may receive.
- * Only FAB_MPS_PERF lets such TLPs come. */
+ * Only FAB_MPS_PERF lets such TLPs come, and only writes of a peer, to switches
+ * and endpoints: no read asks for more, and all ports of an NTB's host are
+ * alike. */
 static inline bool fab_tlp_is_malformed(const FabTlp *tlp,
                                         const FabPort *ingress)
 {
