@@ -262,22 +262,17 @@ HAVE_612 = host/guest/build --check --kernel 6.12 >/dev/null 2>&1 && \
            [ -e /usr/include/libmnl/libmnl.h ] && \
            python3 -c 'import yaml' 2>/dev/null
 # Its guests have the programs of devmem TCP.
-DEVMEM_PARTS = $(foreach f,ncdevmem ncdevmem-fgpu devmemtcp tcpsplit,--add $(1)/$f) \
-               $(foreach f,ethtool sudo,--add tests/devmem/$f) \
-               --add /usr/sbin/ethtool:/usr/libexec/ethtool
 guest-6.12: all
 	$(call need,$(HAVE_612),guest guest-6.12)
 	tests/devmem/build build-devmem
-	host/guest/build build-$@ --kernel 6.12 $(GUEST_PARTS) \
-	    $(call DEVMEM_PARTS,build-devmem)
+	host/guest/build build-$@ --kernel 6.12 $(GUEST_PARTS) $$(cat build-devmem/PARTS)
 
 # And with Linux 7.3, which also sends from memory of devices; "make guest-7.3" installs no
 # kernel, but names the packages.
 guest-7.3: all
 	host/guest/build --check --kernel 7.3
 	tests/devmem/build build-devmem-7.3 /usr/src/linux-source-7.3.tar.xz
-	host/guest/build build-$@ --kernel 7.3 $(GUEST_PARTS) \
-	    $(call DEVMEM_PARTS,build-devmem-7.3) --add build-devmem-7.3/devmemsend
+	host/guest/build build-$@ --kernel 7.3 $(GUEST_PARTS) $$(cat build-devmem-7.3/PARTS)
 
 # The same with a kernel that looks for faults: "kernel: debug" of a host.
 guest-debug: all
