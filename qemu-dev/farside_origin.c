@@ -2,13 +2,13 @@
 #include "qemu/osdep.h"
 #include "qemu/log.h"
 #include "qemu/queue.h"
-#include "qemu/rcu.h"
 #include "hw/i386/intel_iommu.h"
 #include "hw/i386/x86-iommu.h"
 #include "farside_access.h"
 #include "farside_config.h"
 #include "farside_origin.h"
 #include "farside_qemu.h"
+#include "farside_space.h"
 #include "farside_switch_tap.h"
 #include "farside_windows.h"
 
@@ -310,30 +310,13 @@ AddressSpace *farside_origin_before(PCIBus *root_bus, PCIBus *bus, int devfn,
     return find_root(root_bus) ? function_space(bus, devfn, below) : below;
 }
 
-/* A function that lives until the end of an RCU grace period */
-typedef struct {
-    struct rcu_head rcu;
-    Function *function;
-} Last;
-
-static void last_free(Last *last)
-{
-    object_unref(OBJECT(last->function));
-    g_free(last);
-}
-
-/* The bus is gone. The address spaces go after an RCU grace period. */
 static void function_unparent(Object *obj)
 {
     Function *f = FARSIDE_ORIGIN_FUNCTION(obj);
-    Last *last = g_new0(Last, 1);
 
     QLIST_REMOVE(f, next);
-    object_ref(obj);
-    address_space_destroy(&f->as);
-    address_space_destroy(&f->messages_as);
-    last->function = f;
-    call_rcu(last, last_free, rcu);
+    farside_space_let_go(&f->as, obj);
+    farside_space_let_go(&f->messages_as, obj);
 }
 
 void farside_origin_check_interrupts(void)

@@ -2,11 +2,11 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/queue.h"
-#include "qemu/rcu.h"
 #include "farside_qemu.h"
 #include "hw/hotplug.h"
 #include "hw/pci/pcie_port.h"
 #include "farside_origin.h"
+#include "farside_space.h"
 #include "farside_switch.h"
 #include "farside_switch_link.h"
 #include "farside_switch_tap.h"
@@ -424,35 +424,12 @@ static AddressSpace *port_address_space(PCIBus *bus, void *opaque, int devfn)
                      farside_origin_before(root, bus, devfn, as));
 }
 
-/* An object that lives until the end of an RCU grace period */
-typedef struct {
-    struct rcu_head rcu;
-    Object *object;
-} Last;
-
-static void last_free(Last *last)
-{
-    object_unref(last->object);
-    g_free(last);
-}
-
-/* The bus of @obj is gone. Its address space goes after a grace period. */
-static void let_go(Object *obj, AddressSpace *as)
-{
-    Last *last = g_new0(Last, 1);
-
-    object_ref(obj);
-    address_space_destroy(as);
-    last->object = obj;
-    call_rcu(last, last_free, rcu);
-}
-
 static void function_unparent(Object *obj)
 {
     Function *f = FARSIDE_SWITCH_FUNCTION(obj);
 
     QLIST_REMOVE(f, next);
-    let_go(obj, &f->as);
+    farside_space_let_go(&f->as, obj);
 }
 
 static void entry_unparent(Object *obj)
@@ -460,7 +437,7 @@ static void entry_unparent(Object *obj)
     Entry *e = FARSIDE_SWITCH_ENTRY(obj);
 
     QLIST_REMOVE(e, link);
-    let_go(obj, &e->as);
+    farside_space_let_go(&e->as, obj);
 }
 
 /* The property "trace" of both ports */
@@ -771,6 +748,7 @@ static const TypeInfo entry_info = {
 
 void farside_switch_register_types(void)
 {
+    farside_switch_tap_register_type();
     type_register_static(&function_info);
     type_register_static(&entry_info);
     type_register_static(&upstream_info);

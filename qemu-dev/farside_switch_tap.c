@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "qemu/osdep.h"
-#include "qemu/rcu.h"
 #include "farside_qemu.h"
 #include "hw/pci/pci_bridge.h"
+#include "farside_space.h"
 #include "farside_switch_tap.h"
+
+#define TYPE_FARSIDE_SWITCH_TAP "farside-switch-tap"
 
 /* QEMU's own region of a range has the priority 1. */
 #define PRIORITY_TAP 2
@@ -20,13 +22,16 @@ typedef struct {
     MemoryRegion region;
 } TapRange;
 
+OBJECT_DECLARE_SIMPLE_TYPE(FarsideSwitchTap, FARSIDE_SWITCH_TAP)
+
+/* A request may be on its way through it when the bridge goes. */
 struct FarsideSwitchTap {
-    struct rcu_head rcu;
+    Object parent_obj;
     PCIDevice *bridge;
-    FarsideSwitchLink *link;
+    FarsideSwitchLink *link; /* NULL: the bridge is gone */
     TapRange ranges[FARSIDE_SWITCH_RANGES];
     MemoryRegion blanks[FARSIDE_SWITCH_RANGES];
-    AddressSpace below;
+    FarsideSpace below;
 };
 
 static __thread uint16_t requester;
@@ -39,6 +44,11 @@ uint16_t farside_switch_tap_requester(uint16_t requester_id)
     return before;
 }
 
+static bool is_recorded(const FarsideSwitchTap *s)
+{
+    return s->link && farside_switch_link_is_on(s->link);
+}
+
 static MemTxResult range_access(TapRange *range, hwaddr offset, uint8_t *bytes,
                                 unsigned size, bool is_write, MemTxAttrs attrs)
 {
@@ -49,7 +59,7 @@ static MemTxResult range_access(TapRange *range, hwaddr offset, uint8_t *bytes,
         .size = size,
         .requester_id = requester,
     };
-    bool is_on = farside_switch_link_is_on(s->link);
+    bool is_on = is_recorded(s);
     uint32_t number = 0;
     MemTxResult result;
 
@@ -57,9 +67,9 @@ static MemTxResult range_access(TapRange *range, hwaddr offset, uint8_t *bytes,
         number = farside_switch_link_request(s->link, FARSIDE_SWITCH_UPPER,
                                              &request, bytes);
     }
-    result = address_space_rw(&s->below, request.address, attrs, bytes, size,
+    result = address_space_rw(&s->below.as, request.address, attrs, bytes, size,
                               is_write);
-    if (is_on && !is_write && farside_switch_link_is_on(s->link)) {
+    if (is_on && !is_write && is_recorded(s)) {
         farside_switch_link_complete(s->link, FARSIDE_SWITCH_UPPER, &request,
                                      number, result == MEMTX_OK, bytes);
     }
@@ -125,7 +135,7 @@ void farside_switch_tap_pass(MemoryRegionSection *found)
         MemoryRegion *tap = found->mr;
         const TapRange *range = tap->opaque;
 
-        *found = memory_region_find(range->tap->below.root,
+        *found = memory_region_find(&range->tap->below.root,
                                     tap->addr + found->offset_within_region, 1);
         memory_region_unref(tap);
     }
@@ -189,24 +199,27 @@ void farside_switch_tap_update(FarsideSwitchTap *s)
 FarsideSwitchTap *farside_switch_tap_new(PCIDevice *bridge,
                                          FarsideSwitchLink *link)
 {
-    FarsideSwitchTap *s = g_new0(FarsideSwitchTap, 1);
+    FarsideSwitchTap *s = FARSIDE_SWITCH_TAP(object_new(TYPE_FARSIDE_SWITCH_TAP));
     MemoryRegion *parent = pci_get_bus(bridge)->address_space_mem;
     unsigned i;
 
+    object_property_add_child(OBJECT(bridge), TYPE_FARSIDE_SWITCH_TAP,
+                              OBJECT(s));
+    object_unref(OBJECT(s));
     s->bridge = bridge;
     s->link = link;
-    address_space_init(&s->below,
+    farside_space_init(&s->below, OBJECT(s),
                        pci_bridge_get_sec_bus(PCI_BRIDGE(bridge))
                            ->address_space_mem,
-                       "farside-switch-tap");
+                       TYPE_FARSIDE_SWITCH_TAP);
     for (i = 0; i < FARSIDE_SWITCH_RANGES; i++) {
         s->ranges[i].tap = s;
-        memory_region_init_io(&s->ranges[i].region, OBJECT(bridge), &range_ops,
-                              &s->ranges[i], "farside-switch-tap", 1);
+        memory_region_init_io(&s->ranges[i].region, OBJECT(s), &range_ops,
+                              &s->ranges[i], TYPE_FARSIDE_SWITCH_TAP, 1);
         memory_region_set_enabled(&s->ranges[i].region, false);
         memory_region_add_subregion_overlap(parent, 0, &s->ranges[i].region,
                                             PRIORITY_TAP);
-        memory_region_init_io(&s->blanks[i], OBJECT(bridge),
+        memory_region_init_io(&s->blanks[i], OBJECT(s),
                               &farside_switch_refused_ops, s,
                               "farside-switch-blank", 1);
         memory_region_set_enabled(&s->blanks[i], false);
@@ -216,22 +229,40 @@ FarsideSwitchTap *farside_switch_tap_new(PCIDevice *bridge,
     return s;
 }
 
-void farside_switch_tap_free(FarsideSwitchTap *s)
+static void tap_unparent(Object *obj)
 {
-    MemoryRegion *parent;
+    FarsideSwitchTap *s = FARSIDE_SWITCH_TAP(obj);
+    MemoryRegion *parent = pci_get_bus(s->bridge)->address_space_mem;
     unsigned i;
 
-    if (!s) {
-        return;
-    }
-    parent = pci_get_bus(s->bridge)->address_space_mem;
+    s->link = NULL;
     for (i = 0; i < FARSIDE_SWITCH_RANGES; i++) {
         memory_region_del_subregion(parent, &s->ranges[i].region);
-        object_unparent(OBJECT(&s->ranges[i].region));
         memory_region_del_subregion(parent, &s->blanks[i]);
-        object_unparent(OBJECT(&s->blanks[i]));
     }
-    address_space_destroy(&s->below);
-    /* QEMU may still read the address space, until an RCU grace period ends. */
-    g_free_rcu(s, rcu);
+    farside_space_let_go(&s->below.as, obj);
+}
+
+void farside_switch_tap_free(FarsideSwitchTap *s)
+{
+    if (s) {
+        object_unparent(OBJECT(s));
+    }
+}
+
+static void tap_class_init(ObjectClass *klass, FarsideClassData *data)
+{
+    klass->unparent = tap_unparent;
+}
+
+static const TypeInfo tap_info = {
+    .name = TYPE_FARSIDE_SWITCH_TAP,
+    .parent = TYPE_OBJECT,
+    .instance_size = sizeof(FarsideSwitchTap),
+    .class_init = tap_class_init,
+};
+
+void farside_switch_tap_register_type(void)
+{
+    type_register_static(&tap_info);
 }

@@ -19,6 +19,8 @@ FarsideSwitchTap *farside_switch_tap_new(PCIDevice *bridge,
 /* @s is nullable. */
 void farside_switch_tap_free(FarsideSwitchTap *s);
 
+void farside_switch_tap_register_type(void);
+
 /* The trace, or a range of the bridge, may have changed. */
 void farside_switch_tap_update(FarsideSwitchTap *s);
 
