@@ -3,8 +3,8 @@
 #ifndef FARSIDE_SPACE_H
 #define FARSIDE_SPACE_H
 
-#include "exec/memory.h"
 #include "qom/object.h"
+#include "farside_qemu.h"
 
 /*
  * An address space of what @region has. QEMU takes as the root of what it keeps
