@@ -6,14 +6,15 @@
 #   set_address HOST ADDRESS   # of its interface, which is set up
 #   counter HOST NAME          # prints a counter of ethtool -S
 #
-# MEMORY is that of each host, if it is set, instead of that of the description.
+# MEMORY is that of each host, if it is set, instead of that of the description. SLOW is how
+# much longer all may take, up to 4; it follows from the load.
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../lending/faults.sh"
 needs_guests "${FARSIDE_GUEST:-build-guest}"
 grep -qa fnic.ko "${FARSIDE_GUEST:-build-guest}/initramfs" ||
     skip "no image of a guest with the NIC's driver; make guest guest-6.12"
 name=devmem-$$
-slow=$(load_factor) # the machines may have a part of a processor only
+slow=${SLOW:-$(load_factor)} # the machines may have a part of a processor only
 [ "$slow" -le 4 ] || slow=4
 
 up() { # ARGUMENT...: of `farside cluster up`
@@ -21,7 +22,8 @@ up() { # ARGUMENT...: of `farside cluster up`
     for host in ${MEMORY:+$hosts}; do
         more+=(--set "hosts.$host.vm.memory=$MEMORY")
     done
-    "$farside" cluster up "$scenario" --name "$name" "${more[@]}" "$@"
+    "$farside" cluster up "$scenario" --name "$name" --timeout $((60 * slow)) \
+        "${more[@]}" "$@"
 }
 
 on() {
