@@ -6,7 +6,7 @@
 /* Longer names are not compared. */
 #define NAME_MAX_BYTES 64
 /* The keys of the richest flow are listed, the parts of the library are not. */
-#define LISTED_MAX 32
+#define LISTED_MAX     32
 
 /* The Levenshtein distance: the number of letters to insert, delete or
  * replace. */
