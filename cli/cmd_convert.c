@@ -8,6 +8,7 @@
 #include "exp_build.h"
 #include "exp_functions.h"
 #include "inv_export.h"
+#include "table_file.h"
 
 typedef struct Options {
     char **sets;
@@ -33,7 +34,7 @@ static int export_host(const Options *options, const ExpFabric *fabric,
         fputs(text->str, stdout);
         return CMD_OK;
     }
-    if (!g_file_set_contents(options->output, text->str, -1, &error)) {
+    if (!table_file_write(options->output, text->str, text->len, &error)) {
         return cmd_complain("convert", error);
     }
     return CMD_OK;

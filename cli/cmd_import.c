@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "inv_import.h"
+#include "table_file.h"
 #include "topo_file.h"
 
 typedef struct Options {
@@ -65,8 +66,8 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
         return cmd_complain("import", error);
     }
     yaml = inv_import(args.words[0], text, length, host, NULL, &report, &error);
-    if (!yaml || (options.output &&
-                  !g_file_set_contents(options.output, yaml, -1, &error))) {
+    if (!yaml || (options.output && !table_file_write(options.output, yaml,
+                                                      strlen(yaml), &error))) {
         return cmd_complain("import", error);
     }
     if (!options.output) {

@@ -12,6 +12,7 @@
 #include <json-glib/json-glib.h>
 
 #include "exp_timeline.h"
+#include "table_file.h"
 #include "topo_file.h"
 #include "topo_home.h"
 #include "trc_ftrace.h"
@@ -405,9 +406,9 @@ bool exp_timeline_write(const ExpTimelineFile *options, GError **error)
     self.threads = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     self.open =
         g_hash_table_new_full(g_str_hash, g_str_equal, g_free, open_free);
-    is_done = find_range(&self, error) && add_all(&self, error) &&
-              g_file_set_contents(options->path, self.out->str,
-                                  (gssize)self.out->len, error);
+    is_done =
+        find_range(&self, error) && add_all(&self, error) &&
+        table_file_write(options->path, self.out->str, self.out->len, error);
     g_string_free(self.out, TRUE);
     g_hash_table_unref(self.threads);
     g_hash_table_unref(self.open);

@@ -15,6 +15,7 @@
 #include "clu_control.h"
 #include "clu_dir.h"
 #include "clu_error.h"
+#include "table_file.h"
 
 /* The time that a host has for an answer which takes it a second. */
 #define FETCH_MS 120000
@@ -194,6 +195,29 @@ static mode_t local_mode(const char *text)
     return (mode_t)g_ascii_strtoull(text, NULL, 8) & 0755 & ~mask;
 }
 
+static int fetch(int fd, const char *cluster, const char *host,
+                 const char *from, GError **error)
+{
+    return ask_with(fd, STDOUT_FILENO, cluster, host,
+                    "exec cat -- \"$1\" </dev/null",
+                    (const char *const[]){from, NULL}, error);
+}
+
+static int fetch_special(const char *cluster, const char *host,
+                         const char *from, const char *path, GError **error)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC), status;
+
+    if (fd < 0) {
+        return complain(path, errno, error);
+    }
+    status = fetch(fd, cluster, host, from, error);
+    if (close(fd) < 0 && status == 0) {
+        status = complain(path, errno, error);
+    }
+    return status;
+}
+
 int clu_files_copy_from(const char *cluster, const char *host, const char *from,
                         const char *to, GError **error)
 {
@@ -213,13 +237,14 @@ int clu_files_copy_from(const char *cluster, const char *host, const char *from,
     if (status != 0) {
         return status;
     }
+    if (table_file_is_special(path)) {
+        return fetch_special(cluster, host, from, path, error);
+    }
     fd = mkostemp(part, O_CLOEXEC);
     if (fd < 0) {
         return complain(part, errno, error);
     }
-    status = ask_with(fd, STDOUT_FILENO, cluster, host,
-                      "exec cat -- \"$1\" </dev/null",
-                      (const char *const[]){from, NULL}, error);
+    status = fetch(fd, cluster, host, from, error);
     if (status == 0 && fchmod(fd, local_mode(text->str)) < 0) {
         status = complain(part, errno, error);
     }

@@ -7,6 +7,7 @@
 #include "clu_error.h"
 #include "ntt_report.h"
 #include "ntt_run.h"
+#include "table_file.h"
 #include "table_format.h"
 #include "topo_home.h"
 #include "xpl_signals.h"
@@ -274,7 +275,7 @@ static bool report(Session *session, GError **error)
         return true;
     }
     xml = ntt_report_junit(session->results);
-    return g_file_set_contents(session->options->junit, xml, -1, error);
+    return table_file_write(session->options->junit, xml, strlen(xml), error);
 }
 
 static void prepare_bench(Session *session, const TopoHome *home)

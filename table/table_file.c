@@ -2,7 +2,9 @@
 #include "table_file.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
@@ -27,11 +29,36 @@ bool table_file_make_folder(const char *path, GError **error)
     return true;
 }
 
+bool table_file_is_special(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && !S_ISREG(info.st_mode) &&
+           !S_ISDIR(info.st_mode);
+}
+
+static bool write_special(const char *path, const char *data, gsize length,
+                          GError **error)
+{
+    FILE *file = fopen(path, "we");
+    bool is_done = file && fwrite(data, 1, length, file) == length;
+
+    if ((file && fclose(file) != 0) || !is_done) {
+        g_set_error(error, TABLE_ERROR, TABLE_ERROR_FILE, "cannot write %s: %s",
+                    path, g_strerror(errno));
+        return false;
+    }
+    return true;
+}
+
 bool table_file_write(const char *path, const char *data, gsize length,
                       GError **error)
 {
     g_autoptr(GError) cause = NULL;
 
+    if (table_file_is_special(path)) {
+        return write_special(path, data, length, error);
+    }
     if (!table_file_make_folder(path, error)) {
         return false;
     }

@@ -23,6 +23,10 @@ GQuark table_error_quark(void);
  * for long. */
 bool table_file_make_folder(const char *path, GError **error);
 
+/* True if @path leads to a device, a pipe or the like. Such a thing is written,
+ * and never replaced by a file. */
+bool table_file_is_special(const char *path);
+
 /* Writes @length bytes of @data to @path and makes missing folders. The file is
  * replaced as a whole: a reader sees the old file or the new one. Nothing is
  * left behind on failure. */

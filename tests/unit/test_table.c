@@ -2,13 +2,16 @@
 /*
  * Invariants: a table written as CSV and read again is unchanged. Numbers are
  * printed exactly. Any file that is not a table is refused with its name and
- * line. No half-written file stays. Output for a terminal has aligned columns
+ * line. No half-written file stays, and no file replaces a device or a pipe.
+ * Output for a terminal has aligned columns
  * and no control characters. Any bytes become text that is safe to show.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <check.h>
@@ -506,6 +509,27 @@ START_TEST(a_zero_among_bytes_is_replaced)
 }
 END_TEST
 
+START_TEST(a_pipe_is_written_and_not_replaced)
+{
+    g_autofree char *folder = g_dir_make_tmp("table-XXXXXX", NULL);
+    g_autofree char *pipe = g_build_filename(folder, "pipe", NULL);
+    g_autofree char *link = g_build_filename(folder, "link", NULL);
+    char got[8] = "";
+    int fd;
+
+    ck_assert_int_eq(mkfifo(pipe, 0600), 0);
+    ck_assert_int_eq(symlink("pipe", link), 0);
+    fd = open(pipe, O_RDWR | O_NONBLOCK);
+    ck_assert(table_file_write(pipe, "abc", 3, NULL));
+    ck_assert(table_file_write(link, "def", 3, NULL));
+    ck_assert_int_eq(read(fd, got, sizeof(got)), 6);
+    ck_assert_str_eq(got, "abcdef");
+    ck_assert(table_file_is_special(link));
+    close(fd);
+    ck_assert_int_eq(unlink(link) + unlink(pipe) + rmdir(folder), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("table");
@@ -533,6 +557,7 @@ int main(void)
     tcase_add_test(tcase, pivot_makes_a_column_of_each_curve);
     tcase_add_test(tcase, pivot_hides_no_row);
     tcase_add_test(tcase, pivot_keeps_a_curve_named_like_the_first_column);
+    tcase_add_test(tcase, a_pipe_is_written_and_not_replaced);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
