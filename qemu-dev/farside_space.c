@@ -31,8 +31,13 @@ static void last_free(Last *last)
 void farside_space_let_go(AddressSpace *as, Object *owner)
 {
     Last *last = g_new0(Last, 1);
+    MemoryRegion *root = as->root;
 
     last->object = object_ref(owner);
     address_space_destroy(as);
+    /* A region in another one refers to the owner of both. */
+    while (!QTAILQ_EMPTY(&root->subregions)) {
+        memory_region_del_subregion(root, QTAILQ_FIRST(&root->subregions));
+    }
     call_rcu(last, last_free, rcu);
 }

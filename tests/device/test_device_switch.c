@@ -37,6 +37,7 @@
 /* Slot Control, PCIe 5.0 s7.5.3.10: power on, both indicators off */
 #define SLOT_CONTROL 0x18u
 #define SLOT_POWER   0x3c0u
+#define SLOT_OFF     0x400u
 
 static DeviceRig *rig;
 static uint64_t ecam;
@@ -423,6 +424,48 @@ START_TEST(no_view_begins_at_a_bridge)
 }
 END_TEST
 
+/*
+ * PCIe 5.0 s7.5.3.10: the slot above the switch is switched off, so QEMU takes
+ * the switch out with all that is below it.
+ */
+START_TEST(a_switch_that_goes_leaves_nothing)
+{
+    static const char *const arguments[] = {
+        "-global",
+        "ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off",
+        "-device",
+        "pcie-root-port,id=root,addr=0a.0,chassis=1,slot=1",
+        "-device",
+        "farside-switch-upstream,id=up,bus=root",
+        "-device",
+        "farside-switch-downstream,id=one,bus=up,addr=0,chassis=2,slot=2",
+        "-device",
+        "farside-gpu,id=a,bus=one,vfs=0",
+        NULL};
+    unsigned slot;
+    char *map;
+
+    rig = rig_new_with(NULL, "", arguments);
+    ecam = gpu_ecam(rig, 0);
+    slot = rig_pci_find(rig, ROOT_DEVFN, 0x10) + SLOT_CONTROL;
+    map_bridge(0, ROOT_DEVFN, 0x030100, BASE, BASE + SPAN);
+    map_bridge(1, 0, 0x030201, BASE, BASE + SPAN);
+    map_bridge(2, 0, 0x030302, BASE, BASE + SPAN);
+    map_gpu(0, 3);
+    rig_write(rig, gpus[0].memory, 8, DATA);
+    map = memory_map();
+    ck_assert_ptr_nonnull(strstr(map, "farside-switch-"));
+    free(map);
+    rig_pci_write(rig, ROOT_DEVFN, slot, SLOT_POWER);
+    rig_pci_write(rig, ROOT_DEVFN, slot, SLOT_POWER | SLOT_OFF);
+    ck_assert_uint_eq(rig_read(rig, config(1, 0, 0), 4), 0xffffffff);
+    map = memory_map();
+    ck_assert_ptr_null(strstr(map, "farside-switch-"));
+    free(map);
+    end();
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("device_switch");
@@ -439,6 +482,7 @@ int main(void)
     tcase_add_test(tcase, virtual_functions_need_no_slot);
     tcase_add_loop_test(tcase, refused_device_leaves_nothing, 0,
                         G_N_ELEMENTS(refused));
+    tcase_add_test(tcase, a_switch_that_goes_leaves_nothing);
     tcase_add_test(tcase, no_view_begins_at_a_bridge);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
