@@ -199,29 +199,28 @@ void farside_switch_tap_update(FarsideSwitchTap *s)
 FarsideSwitchTap *farside_switch_tap_new(PCIDevice *bridge,
                                          FarsideSwitchLink *link)
 {
-    FarsideSwitchTap *s = FARSIDE_SWITCH_TAP(object_new(TYPE_FARSIDE_SWITCH_TAP));
+    Object *obj = object_new(TYPE_FARSIDE_SWITCH_TAP);
+    FarsideSwitchTap *s = FARSIDE_SWITCH_TAP(obj);
     MemoryRegion *parent = pci_get_bus(bridge)->address_space_mem;
     unsigned i;
 
-    object_property_add_child(OBJECT(bridge), TYPE_FARSIDE_SWITCH_TAP,
-                              OBJECT(s));
-    object_unref(OBJECT(s));
+    object_property_add_child(OBJECT(bridge), TYPE_FARSIDE_SWITCH_TAP, obj);
+    object_unref(obj);
     s->bridge = bridge;
     s->link = link;
-    farside_space_init(&s->below, OBJECT(s),
-                       pci_bridge_get_sec_bus(PCI_BRIDGE(bridge))
-                           ->address_space_mem,
-                       TYPE_FARSIDE_SWITCH_TAP);
+    farside_space_init(
+        &s->below, obj,
+        pci_bridge_get_sec_bus(PCI_BRIDGE(bridge))->address_space_mem,
+        TYPE_FARSIDE_SWITCH_TAP);
     for (i = 0; i < FARSIDE_SWITCH_RANGES; i++) {
         s->ranges[i].tap = s;
-        memory_region_init_io(&s->ranges[i].region, OBJECT(s), &range_ops,
+        memory_region_init_io(&s->ranges[i].region, obj, &range_ops,
                               &s->ranges[i], TYPE_FARSIDE_SWITCH_TAP, 1);
         memory_region_set_enabled(&s->ranges[i].region, false);
         memory_region_add_subregion_overlap(parent, 0, &s->ranges[i].region,
                                             PRIORITY_TAP);
-        memory_region_init_io(&s->blanks[i], OBJECT(s),
-                              &farside_switch_refused_ops, s,
-                              "farside-switch-blank", 1);
+        memory_region_init_io(&s->blanks[i], obj, &farside_switch_refused_ops,
+                              s, "farside-switch-blank", 1);
         memory_region_set_enabled(&s->blanks[i], false);
         memory_region_add_subregion_overlap(parent, 0, &s->blanks[i],
                                             PRIORITY_BLANK);
