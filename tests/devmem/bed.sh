@@ -2,7 +2,7 @@
 # The bed of the tests of devmem TCP, for tests in bash, which call `farside cluster` as
 # $farside and have the names of the hosts in $hosts. It reads tests/tap.sh.
 #
-#   on HOST COMMAND-LINE       # runs it there; it ends after $ON_SECONDS
+#   on HOST COMMAND-LINE       # runs it there; it ends after $ON_SECONDS, times $slow
 #   set_address HOST ADDRESS   # of its interface, which is set up
 #   counter HOST NAME          # prints a counter of ethtool -S
 #
@@ -27,7 +27,7 @@ up() { # ARGUMENT...: of `farside cluster up`
 }
 
 on() {
-    timeout "${ON_SECONDS:-60}" "$farside" cluster exec -c "$name" "$1" -- \
+    timeout $((${ON_SECONDS:-60} * slow)) "$farside" cluster exec -c "$name" "$1" -- \
         sh -c "$2" </dev/null
 }
 
