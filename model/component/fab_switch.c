@@ -7,8 +7,8 @@
 
 #define UPSTREAM 0
 
-/* A range of addresses, and the index in `egress` of the port that claims it.
- */
+/* A range of addresses, and the index in `egress` of the port that claims it;
+ * UPSTREAM: no Downstream Port does. */
 typedef struct Route {
     uint64_t base;
     uint64_t limit;
@@ -28,33 +28,49 @@ typedef struct FabSwitch {
                           Downstream Ports of the other partitions */
     Route *routes;     /* by address, of the Downstream Ports; sorted */
     unsigned route_count;
-    unsigned *last_route;  /* by ingress: index of the route it used last */
+    Route *last_route;     /* by ingress: of the address that came last */
     uint8_t bus_port[256]; /* by bus: index in `egress`; UPSTREAM: none */
 } FabSwitch;
 
-/* The Downstream Port whose ranges hold @addr; UPSTREAM if there is none. */
-static unsigned port_by_addr(FabSwitch *sw, unsigned ingress, FabBusAddr addr)
+static inline bool route_holds(const Route *route, FabBusAddr addr)
+{
+    return addr - route->base <= route->limit - route->base;
+}
+
+/* The route of @addr. If no Downstream Port claims it, that is the range
+ * around it that none claims. */
+static G_GNUC_NO_INLINE Route route_find(const FabSwitch *sw, FabBusAddr addr)
 {
     unsigned low = 0, high = sw->route_count;
-    const Route *route = &sw->routes[sw->last_route[ingress]];
+    Route gap = {0, UINT64_MAX, UPSTREAM};
 
-    if (high > 0 && addr - route->base <= route->limit - route->base) {
-        return route->port;
-    }
     while (low < high) {
         unsigned middle = (low + high) / 2;
+        const Route *route = &sw->routes[middle];
 
-        route = &sw->routes[middle];
         if (addr < route->base) {
             high = middle;
+            gap.limit = route->base - 1;
         } else if (addr > route->limit) {
             low = middle + 1;
+            gap.base = route->limit + 1;
         } else {
-            sw->last_route[ingress] = middle;
-            return route->port;
+            return *route;
         }
     }
-    return UPSTREAM;
+    return gap;
+}
+
+/* The Downstream Port whose ranges hold @addr; UPSTREAM if there is none. */
+static inline unsigned port_by_addr(FabSwitch *sw, unsigned ingress,
+                                    FabBusAddr addr)
+{
+    Route *last = &sw->last_route[ingress];
+
+    if (G_UNLIKELY(!route_holds(last, addr))) {
+        *last = route_find(sw, addr);
+    }
+    return last->port;
 }
 
 /* True if @tlp between two Downstream Ports needs no redirect. */
@@ -225,7 +241,7 @@ static bool switch_realize(FabComponent *component, GError **error)
         return false;
     }
     sw->routes = g_new0(Route, 2 * sw->egress->len);
-    sw->last_route = g_new0(unsigned, component->port_count);
+    sw->last_route = g_new(Route, component->port_count);
     for (unsigned i = 1; i < sw->egress->len; i++) {
         const FabPort *port = sw->egress->pdata[i];
 
@@ -243,6 +259,7 @@ static bool switch_realize(FabComponent *component, GError **error)
     for (unsigned i = 0; i < component->port_count; i++) {
         FabPort *port = component->ports[i];
 
+        sw->last_route[i] = route_find(sw, 0);
         if (!port->peer) {
             continue; /* it sends nothing; many ports of a chip are unused */
         }
