@@ -35,8 +35,7 @@ static inline FabTlp *request_new(FabEndpoint *endpoint, const FabDma *dma)
 
     tlp->addr = dma->addr + dma->issued_bytes;
     tlp->requester_id = dma->function->component.bdf;
-    tlp->attr = (endpoint->params.relaxed_ordering ? FAB_ATTR_RO : 0) |
-                (endpoint->params.id_ordering ? FAB_ATTR_IDO : 0);
+    tlp->attr = endpoint->dma.attr;
     tlp->ecrc = endpoint->params.ecrc;
     tlp->flow = dma->flow;
     tlp->metered = dma->metered;
@@ -604,6 +603,8 @@ void fab_dma_init(FabEndpoint *endpoint)
     DmaEngine *engine = &endpoint->dma;
     uint32_t count = endpoint->params.tags;
 
+    engine->attr = (endpoint->params.relaxed_ordering ? FAB_ATTR_RO : 0) |
+                   (endpoint->params.id_ordering ? FAB_ATTR_IDO : 0);
     engine->tags = g_new0(DmaRead, count);
     for (uint32_t i = 0; i < count; i++) {
         engine->tags[i].next = i + 1 < count ? i + 1 : NO_TAG;
