@@ -346,50 +346,47 @@ static void ordered_over(FabRoot *root, unsigned from, uint32_t bytes)
     dispatch_more(root, from);
 }
 
-/* translated() where TLPs wait, or may have to. */
-static G_GNUC_NO_INLINE void translated_in_turn(FabRoot *root, FabTlp *tlp)
+/* translated() for a posted request, where some wait or may have to. */
+static G_GNUC_NO_INLINE void posted_in_turn(FabRoot *root, FabTlp *tlp)
 {
     unsigned from = tlp->ingress->index;
     RootIngress *ingress = &root->ingress[from];
 
-    if (tlp->cls == FAB_CLASS_P) {
-        if (tlp->posted_before != ingress->posted_dispatched ||
-            is_held(root, tlp)) {
-            fab_fifo_insert_posted(&ingress->posted, tlp);
-            if (G_UNLIKELY(root->params.nodes.passes)) {
-                dispatch_more(root, from);
-            }
-            return;
+    if (tlp->posted_before != ingress->posted_dispatched ||
+        is_held(root, tlp)) {
+        fab_fifo_insert_posted(&ingress->posted, tlp);
+        if (G_UNLIKELY(root->params.nodes.passes)) {
+            dispatch_more(root, from);
         }
-        posted_advance(ingress);
-        dispatch(root, tlp);
-    } else if (tlp->posted_before <= ingress->posted_dispatched) {
-        dispatch(root, tlp);
-        return;
-    } else {
-        fab_fifo_push(&ingress->others, tlp);
         return;
     }
+    posted_advance(ingress);
+    dispatch(root, tlp);
     if (ingress->posted.head || ingress->others.head) {
         dispatch_more(root, from);
     }
 }
 
-/* The address of @tlp is a host address now. A posted request for which no
- * other has waited calls one function, so this one saves no registers. */
-static SIM_HOT void translated(FabRoot *root, FabTlp *tlp)
+/* The address of @tlp is a host address now. All calls come last here, so that
+ * no registers are saved for them. */
+static inline void translated(FabRoot *root, FabTlp *tlp)
 {
     RootIngress *ingress = &root->ingress[tlp->ingress->index];
 
-    if (tlp->cls != FAB_CLASS_P ||
-        tlp->posted_before != ingress->posted_dispatched ||
-        ingress->posted.head || ingress->others.head || ingress->early ||
-        root->nodes || root->params.ordered_bytes) {
-        translated_in_turn(root, tlp);
-        return;
+    if (tlp->cls != FAB_CLASS_P) {
+        if (tlp->posted_before <= ingress->posted_dispatched) {
+            dispatch(root, tlp);
+        } else {
+            fab_fifo_push(&ingress->others, tlp);
+        }
+    } else if (tlp->posted_before != ingress->posted_dispatched ||
+               ingress->posted.head || ingress->others.head || ingress->early ||
+               root->nodes || root->params.ordered_bytes) {
+        posted_in_turn(root, tlp);
+    } else {
+        ingress->posted_dispatched++;
+        dispatch(root, tlp);
     }
-    ingress->posted_dispatched++;
-    dispatch(root, tlp);
 }
 
 static void translate_done(void *owner, FabTlp *tlp, FabBusAddr phys,
