@@ -46,7 +46,7 @@ typedef struct DmaEngine {
     /* The functions whose write began, and that made a write and a read,
      * last. */
     FabEndpoint *start_turn, *write_turn, *read_turn;
-    uint8_t attr; /* of its requests: FAB_ATTR_ */
+    uint8_t attr;     /* of its requests: FAB_ATTR_ */
     DmaQueue leaving; /* writes whose last TLP waits at the egress */
     uint32_t writes_started;
     SimEvent start_event; /* the first write's latency is over */
