@@ -42,8 +42,10 @@ static SIM_HOT void read_answer(FabComponent *owner, FabTlp *tlp)
         endpoint->params.completion_bytes
             ? MAX(endpoint->params.completion_bytes, ENDPOINT_RCB_BYTES)
             : owner->ports[0]->mps_bytes;
-
-    FabEndpoint *function = function_at(endpoint, tlp->addr);
+    /* A single function was found when the request came. */
+    FabEndpoint *function = G_LIKELY(endpoint->next == endpoint)
+                                ? endpoint
+                                : function_at(endpoint, tlp->addr);
 
     count_served(endpoint, function, tlp->request_bytes);
     fab_tlp_answer(tlp, ENDPOINT_SOURCE, function->component.bdf, most,
