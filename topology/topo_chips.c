@@ -31,6 +31,9 @@ static const Model models[] = {
     {"89hpes32nt8bg2", EIGHT},
 };
 
+/* In place of one that is unknown: what follows from that is not reported. */
+static const Model any_model = {"IDT switch", EIGHT};
+
 /* The place of @port in the model's list, or -1. */
 static int find_port(const Model *model, int64_t port)
 {
@@ -205,7 +208,9 @@ static void load_chip(TopoLoader *loader, const TopoNode *node,
     g_autoptr(TopoValues) values =
         topo_values_read(&topo_section_chip, node, loader->errors);
     const TopoValue *name = topo_values_get(values, "name");
-    const Model *model = &models[topo_values_number(values, "chip")];
+    bool is_known = topo_values_get(values, "chip")->valid;
+    const Model *model =
+        is_known ? &models[topo_values_number(values, "chip")] : &any_model;
     const unsigned lut[] = {12, 24, 0};
     TopoNtbChip *chip = g_new0(TopoNtbChip, 1);
 
@@ -220,7 +225,9 @@ static void load_chip(TopoLoader *loader, const TopoNode *node,
         g_hash_table_add(names, chip->name);
     }
     load_ends(loader, chip, model, values);
-    load_ports(loader, chip, model, values);
+    if (is_known) {
+        load_ports(loader, chip, model, values);
+    }
     add_pairs(chip);
 }
 
