@@ -170,6 +170,53 @@ static void train(TopoLoader *loader, const Cable *cable)
     g_free(ends[1]);
 }
 
+static TopoChip chip_of_part(const TopoPart *part)
+{
+    TopoChip chip = TOPO_CHIP_SWITCHTEC;
+
+    if (!part || topo_part_kind(part) != TOPO_PART_NTB ||
+        !topo_part_has(part, "chip")) {
+        return chip;
+    }
+    while (strcmp(topo_chip_name(chip), topo_part_text(part, "chip")) != 0) {
+        chip++;
+    }
+    return chip;
+}
+
+static void load_link_chip(TopoLoader *loader, TopoLink *link,
+                           const TopoValues *values)
+{
+    const TopoDevice *const *end = (const TopoDevice *const *)link->end;
+    TopoChip chips[2] = {TOPO_CHIP_SWITCHTEC, TOPO_CHIP_SWITCHTEC};
+
+    if (topo_values_given(values, "chip")) {
+        link->chip = (TopoChip)topo_values_number(values, "chip");
+        return;
+    }
+    for (unsigned i = 0; i < 2; i++) {
+        chips[i] = end[i] ? chip_of_part(end[i]->part) : chips[i];
+        if (chips[i] == TOPO_CHIP_IDT) {
+            topo_errors_add(loader->errors, link->place,
+                            "%s is of part %s, a port of an IDT switch, which "
+                            "joins hosts as a member of `chips`; write that "
+                            "in place of a link, or give the link a `chip`",
+                            end[i]->path, topo_part_name(end[i]->part));
+            return;
+        }
+    }
+    if (chips[0] != chips[1] && end[0] && end[1]) {
+        topo_errors_add(loader->errors, link->place,
+                        "%s is of part %s, which is chip %s, and %s of part "
+                        "%s, which is chip %s; take parts of one chip, or give "
+                        "the link a `chip`",
+                        end[0]->path, topo_part_name(end[0]->part),
+                        topo_chip_name(chips[0]), end[1]->path,
+                        topo_part_name(end[1]->part), topo_chip_name(chips[1]));
+    }
+    link->chip = chips[0];
+}
+
 void topo_load_links(TopoLoader *loader, const TopoValues *file)
 {
     g_autoptr(GPtrArray) items = topo_values_items(file, "links");
@@ -195,9 +242,9 @@ void topo_load_links(TopoLoader *loader, const TopoValues *file)
                                    name->place)) {
             g_hash_table_add(names, link->name);
         }
-        link->chip = (TopoChip)topo_values_number(values, "chip");
         load_propagation(loader, link, values);
         load_ends(loader, link, values, open_ends);
+        load_link_chip(loader, link, values);
         train(loader, &cable);
     }
     for (i = 0; i < open_ends->len; i++) {

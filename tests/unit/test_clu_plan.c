@@ -583,6 +583,18 @@ START_TEST(chip_of_a_link_is_that_of_both_devices)
 }
 END_TEST
 
+START_TEST(chip_of_a_link_is_that_of_the_parts)
+{
+    Case c = load(TWO("{name: ntb0, part: intel-gen5-ntb, at: rp0}", "",
+                      "{name: ntb0, part: intel-gen5-ntb, at: rp0}", "") LINK);
+    g_autofree char *a = argv_of(&c, 0, false, NULL);
+
+    assert_has(a, "-device\nfarside-intel-gen5,id=ntb0,addr=3,"
+                  "link=/run/x/cable0.link,partition=0,bar4-size=256M");
+    done(&c);
+}
+END_TEST
+
 static const struct {
     const char *chip;
     const char *sizes; /* of BARs, by default */
@@ -851,6 +863,7 @@ int main(void)
     tcase_add_test(tcase, networks_and_regions);
     tcase_add_test(tcase, kinds_of_iommus);
     tcase_add_test(tcase, chip_of_a_link_is_that_of_both_devices);
+    tcase_add_test(tcase, chip_of_a_link_is_that_of_the_parts);
     tcase_add_loop_test(tcase, sizes_of_bars_fit_the_rule_of_the_chip, 0,
                         G_N_ELEMENTS(chips));
     tcase_add_test(tcase, chip_has_a_link_for_each_two_hosts);
