@@ -15,6 +15,19 @@ static void files_clear(ImgFiles *files)
     g_free(files->initrd);
 }
 
+/* The place of Farside's files. NULL and @error if it is not found. */
+static TopoHome *find_home(GError **error)
+{
+    TopoHome *home = topo_home_find();
+
+    if (!home) {
+        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
+                    "the files of Farside are not found: there is no "
+                    "share/farside above this program; install it again");
+    }
+    return home;
+}
+
 /* Tells how to get all that emulation needs. */
 static const char *remedy(const TopoHome *home)
 {
@@ -74,20 +87,32 @@ static void add_lending(const TopoHome *home, GPtrArray *argv)
     }
 }
 
+/* Adds the kernel of the image to @argv. Returns false and sets @error if a
+ * file does not exist. */
+static bool add_kernel(const ImgKernel *kernel, GPtrArray *argv, GError **error)
+{
+    if (kernel->series) {
+        g_ptr_array_add(argv, g_strdup("--kernel"));
+        g_ptr_array_add(argv, g_strdup(kernel->series));
+    }
+    return (!kernel->file ||
+            add_option(argv, "--kernel", "kernel", kernel->file, error)) &&
+           (!kernel->modules ||
+            add_option(argv, "--modules", "modules", kernel->modules, error)) &&
+           (!kernel->source ||
+            add_option(argv, "--source", "source", kernel->source, error));
+}
+
 /* Adds what the description says of the image to @argv. Returns false and sets
  * @error if a file does not exist. */
 static bool add_wishes(const TopoVm *vm, GPtrArray *argv, GError **error)
 {
-    if (vm->series) {
-        g_ptr_array_add(argv, g_strdup("--kernel"));
-        g_ptr_array_add(argv, g_strdup(vm->series));
-    }
-    if ((vm->kernel &&
-         !add_option(argv, "--kernel", "kernel", vm->kernel, error)) ||
-        (vm->modules &&
-         !add_option(argv, "--modules", "modules", vm->modules, error)) ||
-        (vm->source &&
-         !add_option(argv, "--source", "source", vm->source, error))) {
+    const ImgKernel kernel = {.series = vm->series,
+                              .file = vm->kernel,
+                              .modules = vm->modules,
+                              .source = vm->source};
+
+    if (!add_kernel(&kernel, argv, error)) {
         return false;
     }
     for (unsigned i = 0; i < vm->module_dirs->len; i++) {
@@ -104,6 +129,17 @@ static bool add_wishes(const TopoVm *vm, GPtrArray *argv, GError **error)
     return true;
 }
 
+/* The beginning of the arguments of the program that makes an image, which is
+ * completed by make_image(); to be freed. */
+static GPtrArray *image_argv(const TopoHome *home)
+{
+    GPtrArray *argv = g_ptr_array_new_with_free_func(g_free);
+
+    g_ptr_array_add(
+        argv, g_build_filename(home->data, "host", "guest", "build", NULL));
+    return argv;
+}
+
 /* Says that making an image takes time, if @dir has none. */
 static void tell_of_image(const ImgNotes *notes, const char *dir)
 {
@@ -111,30 +147,22 @@ static void tell_of_image(const ImgNotes *notes, const char *dir)
 
     if (!g_file_test(stamp, G_FILE_TEST_EXISTS)) {
         img_tell(notes,
-                 "farside cluster up: making the guests' image in %s; this "
-                 "takes minutes, but once",
+                 "farside: making the guests' image in %s; this takes minutes, "
+                 "but once",
                  dir);
     }
 }
 
-/* Makes a guest image with all that @vm names, in the user's cache, or updates
- * it. Returns the directory of the image, to be freed. Makes nothing if
- * @notes is NULL: the directory may be missing then. */
-static char *make_image(const TopoVm *vm, const TopoHome *home,
-                        const ImgNotes *notes, GError **error)
+/* Makes the guest image of @argv in the user's cache, or updates it. Returns
+ * the directory of the image, to be freed. Makes nothing if @notes is NULL: the
+ * directory may be missing then. */
+static char *make_image(GPtrArray *argv, const ImgNotes *notes, GError **error)
 {
     g_autofree char *key = NULL;
     g_autofree char *hash = NULL;
     g_autofree char *dir = NULL;
-    g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
     int status;
 
-    g_ptr_array_add(
-        argv, g_build_filename(home->data, "host", "guest", "build", NULL));
-    add_lending(home, argv);
-    if (!add_wishes(vm, argv, error)) {
-        return NULL;
-    }
     g_ptr_array_add(argv, NULL);
     key = g_strjoinv("\n", (char **)argv->pdata);
     hash = g_compute_checksum_for_string(G_CHECKSUM_SHA256, key, -1);
@@ -157,6 +185,27 @@ static char *make_image(const TopoVm *vm, const TopoHome *home,
         return NULL;
     }
     return g_steal_pointer(&dir);
+}
+
+/* The image with all that @vm names, and with the modules of Device Lending, as
+ * make_image() */
+static char *make_wished(const TopoVm *vm, const TopoHome *home,
+                         const ImgNotes *notes, GError **error)
+{
+    g_autoptr(GPtrArray) argv = image_argv(home);
+
+    add_lending(home, argv);
+    return add_wishes(vm, argv, error) ? make_image(argv, notes, error) : NULL;
+}
+
+char *img_make(const ImgKernel *kernel, const ImgNotes *notes, GError **error)
+{
+    g_autoptr(TopoHome) home = find_home(error);
+    g_autoptr(GPtrArray) argv = home ? image_argv(home) : NULL;
+
+    return argv && add_kernel(kernel, argv, error)
+               ? make_image(argv, notes, error)
+               : NULL;
 }
 
 /* Returns whether @vm asks for an image of its own. */
@@ -203,7 +252,7 @@ static char *find_image(const TopoVm *vm, const TopoHome *home,
         return g_steal_pointer(&dir);
     }
     if (has_wishes(vm) || (!guest && home->is_installed)) {
-        return make_image(vm, home, notes, error);
+        return make_wished(vm, home, notes, error);
     }
     return guest ? g_strdup(guest)
                  : g_build_filename(home->data, "build-guest", NULL);
@@ -286,13 +335,10 @@ void img_files_free(ImgFiles *files, unsigned count)
 ImgFiles *img_find(const CluPlan *plan, const ImgNotes *notes,
                    TopoErrors *errors, GError **error)
 {
-    g_autoptr(TopoHome) home = topo_home_find();
+    g_autoptr(TopoHome) home = find_home(error);
     ImgFiles *files;
 
     if (!home) {
-        g_set_error(error, CLU_ERROR, CLU_ERROR_USAGE,
-                    "the files of Farside are not found: there is no "
-                    "share/farside above this program; install it again");
         return NULL;
     }
     files = g_new0(ImgFiles, plan->hosts->len);

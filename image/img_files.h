@@ -37,6 +37,20 @@ ImgFiles *img_find(const CluPlan *plan, const ImgNotes *notes,
 /* Frees an array of @count files (nullable). */
 void img_files_free(ImgFiles *files, unsigned count);
 
+/* A kernel of guests, as the keys of `vm:` name it; all nullable. */
+typedef struct ImgKernel {
+    char *series; /* an installed one, such as 6.12 */
+    char *file, *modules, *source;
+} ImgKernel;
+
+/*
+ * Makes an image in the user's cache with @kernel and the NTB modules, but
+ * without those of Device Lending, which take minutes, or updates it. Returns
+ * its folder, to be freed; NULL and @error if that fails. Makes nothing if
+ * @notes is NULL: the folder may be missing then.
+ */
+char *img_make(const ImgKernel *kernel, const ImgNotes *notes, GError **error);
+
 /* The file of QEMU's object for virtual time, to be freed. NULL and @error if
  * there is none. */
 char *img_find_timed(GError **error);

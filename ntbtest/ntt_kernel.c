@@ -138,7 +138,6 @@ static bool use_packages(char *const *packages, const ImgNotes *notes,
     g_autofree char *key = packages_key(packages, error);
     g_autofree char *dir = key ? cache_dir(key) : NULL;
     g_autofree char *release = NULL;
-    g_autofree char *image = NULL;
 
     if (!dir) {
         return false;
@@ -160,9 +159,8 @@ static bool use_packages(char *const *packages, const ImgNotes *notes,
             return false;
         }
     }
-    image = g_strdup_printf("%s/boot/vmlinuz-%s", dir, release);
-    add_key(kernel, "kernel", image);
-    add_key(kernel, "modules", dir);
+    kernel->image.file = g_strdup_printf("%s/boot/vmlinuz-%s", dir, release);
+    kernel->image.modules = g_steal_pointer(&dir);
     img_tell(notes,
              "the kernel is %s of the package; its NTB modules are its "
              "own, or are built for it if it has none",
@@ -197,14 +195,14 @@ static bool use_tree(const NttKernelWords *words, const ImgNotes *notes,
     if (!words->series && !words->packages &&
         g_file_test(built, G_FILE_TEST_EXISTS) &&
         g_file_test(image, G_FILE_TEST_EXISTS)) {
-        add_key(kernel, "kernel", image);
-        add_key(kernel, "modules", kernel->tree);
+        kernel->image.file = g_steal_pointer(&image);
+        kernel->image.modules = g_strdup(kernel->tree);
         img_tell(notes,
                  "%s was built: its kernel and its modules are used, "
                  "and nothing of it is built again",
                  kernel->tree);
     } else {
-        add_key(kernel, "source", kernel->tree);
+        kernel->image.source = g_strdup(kernel->tree);
         img_tell(notes,
                  "of %s, " NTB_PARTS
                  " are built, for %s kernel; the rest of the tree is not used",
@@ -214,6 +212,36 @@ static bool use_tree(const NttKernelWords *words, const ImgNotes *notes,
                                  : "the usual");
     }
     return true;
+}
+
+/* The machines boot the image with the kernel, which need not be there yet. */
+static bool use_image(NttKernel *kernel, GError **error)
+{
+    g_autofree char *image = NULL;
+
+    if (!kernel->has_image) {
+        return true;
+    }
+    image = img_make(&kernel->image, NULL, error);
+    if (image) {
+        add_key(kernel, "image", image);
+    }
+    return !!image;
+}
+
+bool ntt_kernel_make(const NttKernel *kernel, const ImgNotes *notes,
+                     GError **error)
+{
+    g_autofree char *image =
+        kernel->has_image ? img_make(&kernel->image, notes, error) : NULL;
+
+    return image || !kernel->has_image;
+}
+
+/* True if @word is two numbers with a dot between them. */
+static bool is_series(const char *word)
+{
+    return g_regex_match_simple("^[0-9]+\\.[0-9]+\\z", word, 0, 0);
 }
 
 bool ntt_kernel_find(const NttKernelWords *words, const ImgNotes *notes,
@@ -228,26 +256,36 @@ bool ntt_kernel_find(const NttKernelWords *words, const ImgNotes *notes,
             error, "--kernel, --kernel-package and --debug each name "
                    "a kernel; leave all but one out");
     }
+    if (words->series && !is_series(words->series)) {
+        return topo_refuse_option(error,
+                                  "--kernel: '%s' is not a series of kernels, "
+                                  "such as 6.12",
+                                  words->series);
+    }
     if (words->debug && words->tree) {
         return topo_refuse_option(
             error, "--kernel-tree does not go with --debug: build the "
                    "debug kernel of the tree, and name its folder");
     }
-    if (words->series) {
-        add_key(ret_kernel, "kernel", words->series);
-    }
+    ret_kernel->image.series = g_strdup(words->series);
+    ret_kernel->has_image = words->series || has_packages || words->tree;
     if (words->debug) {
         add_key(ret_kernel, "kernel", "debug");
         add_key(ret_kernel, "memory", "768MiB");
     }
     return (!has_packages ||
             use_packages(words->packages, notes, ret_kernel, error)) &&
-           (!words->tree || use_tree(words, notes, ret_kernel, error));
+           (!words->tree || use_tree(words, notes, ret_kernel, error)) &&
+           use_image(ret_kernel, error);
 }
 
 void ntt_kernel_clear(NttKernel *kernel)
 {
     g_clear_pointer(&kernel->keys, g_ptr_array_unref);
+    g_clear_pointer(&kernel->image.series, g_free);
+    g_clear_pointer(&kernel->image.file, g_free);
+    g_clear_pointer(&kernel->image.modules, g_free);
+    g_clear_pointer(&kernel->image.source, g_free);
     g_clear_pointer(&kernel->tree, g_free);
     g_mutex_clear(&kernel->lock);
 }

@@ -20,6 +20,8 @@ typedef struct NttKernelWords {
 
 typedef struct NttKernel {
     GPtrArray *keys; /* of char *: changes of `vm:` of each host, KEY=VALUE */
+    ImgKernel image; /* its words are owned */
+    bool has_image;  /* machines boot an image that is made with it */
     char *tree;      /* absolute; nullable */
     GMutex lock;     /* of the file ntb_test.sh in the cache */
 } NttKernel;
@@ -33,6 +35,11 @@ typedef struct NttKernel {
 bool ntt_kernel_find(const NttKernelWords *words, const ImgNotes *notes,
                      NttKernel *ret_kernel, GError **error);
 void ntt_kernel_clear(NttKernel *kernel);
+
+/* Makes the image with @kernel, if it has one, which may take minutes: @notes
+ * is told. False and @error if that fails. */
+bool ntt_kernel_make(const NttKernel *kernel, const ImgNotes *notes,
+                     GError **error);
 
 /*
  * The file ntb_test.sh of the tree or, if there is none, of Debian's source of

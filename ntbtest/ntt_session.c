@@ -313,7 +313,8 @@ int ntt_session_run(const NttOptions *options, const ImgNotes *out,
                     "the files of Farside are not found; install it again");
         return 1;
     }
-    if (!load_subjects(&session, error)) {
+    if (!load_subjects(&session, error) ||
+        !ntt_kernel_make(&session.kernel, notes, error)) {
         return 1;
     }
     prepare_bench(&session, home);

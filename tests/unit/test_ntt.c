@@ -4,10 +4,12 @@
  * verdict; nothing is skipped in silence, and no failure but the expected one,
  * told by its words, is excused. The table shows the worst verdict of a chip
  * and a client. A JUnit report is XML. Each row of the tables belongs to a
- * chip, a client and a step that exist.
+ * chip, a client and a step that exist. The image with a kernel has its NTB
+ * modules and no others that are built, and is made before any cluster.
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <check.h>
@@ -15,6 +17,7 @@
 
 #include "ntt_report.h"
 #include "ntt_run.h"
+#include "program.h"
 #include "table_format.h"
 #include "../suite.h"
 
@@ -404,11 +407,20 @@ static void put(const char *dir, const char *path, const char *text)
     ck_assert(g_file_set_contents(file, text, -1, NULL));
 }
 
-/* Checks the keys of the kernel of @words, joined by a space, in which DIR
- * stands for @dir, and that what is said has @said; or, if @keys is NULL, that
- * the words are refused so. */
+/* Adds " NAME=VALUE" to @text if there is a value. */
+static void add_word(GString *text, const char *name, const char *value)
+{
+    if (value) {
+        g_string_append_printf(text, "%s%s=%s", text->len ? " " : "", name,
+                               value);
+    }
+}
+
+/* Checks what the image with the kernel of @words is made of, joined by a
+ * space, in which DIR stands for @dir, that machines boot it, and that what is
+ * said has @said; or, if @made_of is NULL, that the words are refused so. */
 static void assert_kernel(const NttKernelWords *words, const char *dir,
-                          const char *keys, const char *said)
+                          const char *made_of, const char *said)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     const ImgNotes notes = {.tell = tell, .owner = text};
@@ -416,16 +428,19 @@ static void assert_kernel(const NttKernelWords *words, const char *dir,
     NttKernel kernel;
     bool is_found = ntt_kernel_find(words, &notes, &kernel, &error);
 
-    ck_assert_msg(is_found == !!keys, "%s", error ? error->message : "found");
-    if (keys) {
+    ck_assert_msg(is_found == !!made_of, "%s",
+                  error ? error->message : "found");
+    if (made_of) {
         g_autoptr(GString) got = g_string_new(NULL);
 
-        for (unsigned i = 0; i < kernel.keys->len; i++) {
-            g_string_append_printf(got, "%s%s", i ? " " : "",
-                                   (char *)kernel.keys->pdata[i]);
-        }
+        add_word(got, "series", kernel.image.series);
+        add_word(got, "kernel", kernel.image.file);
+        add_word(got, "modules", kernel.image.modules);
+        add_word(got, "source", kernel.image.source);
         g_string_replace(got, dir, "DIR", 0);
-        ck_assert_str_eq(got->str, keys);
+        ck_assert_str_eq(got->str, made_of);
+        ck_assert_uint_eq(kernel.keys->len, 1);
+        ck_assert(g_str_has_prefix(kernel.keys->pdata[0], "image=/"));
         ck_assert_msg(!!strstr(text->str, said), "%s", text->str);
     } else {
         ck_assert_msg(!!strstr(error->message, said), "%s", error->message);
@@ -443,8 +458,10 @@ START_TEST(kernels_of_trees)
     assert_kernel(&words, dir, "source=DIR",
                   "for the usual kernel; the rest of the tree is not used");
     words.series = (char *)"6.12";
-    assert_kernel(&words, dir, "kernel=6.12 source=DIR",
+    assert_kernel(&words, dir, "series=6.12 source=DIR",
                   "for the installed kernel");
+    words.series = (char *)"6.12.1";
+    assert_kernel(&words, dir, NULL, "'6.12.1' is not a series");
     words.series = NULL;
     put(dir, "include/config/kernel.release", "7.1.0\n");
     put(dir, "arch/x86/boot/bzImage", "");
@@ -495,23 +512,118 @@ START_TEST(kernels_of_packages)
         const ImgNotes notes = {.tell = tell, .owner = text};
         g_autoptr(GError) error = NULL;
         NttKernel kernel;
+        const ImgKernel *image = &kernel.image;
         g_autofree char *list = NULL;
 
         ck_assert_msg(ntt_kernel_find(&words, &notes, &kernel, &error), "%s",
                       error ? error->message : "");
-        ck_assert_uint_eq(kernel.keys->len, 2);
-        ck_assert(g_str_has_prefix(kernel.keys->pdata[0], "kernel="));
-        ck_assert(g_str_has_suffix(kernel.keys->pdata[0],
-                                   "/boot/vmlinuz-7.1.0-test"));
-        ck_assert(strstr(kernel.keys->pdata[0], cache));
-        list =
-            g_build_filename((char *)kernel.keys->pdata[1] + strlen("modules="),
-                             "lib/modules/7.1.0-test/modules.dep", NULL);
+        ck_assert(g_str_has_suffix(image->file, "/boot/vmlinuz-7.1.0-test"));
+        ck_assert(g_str_has_prefix(image->file, cache));
+        list = g_build_filename(image->modules,
+                                "lib/modules/7.1.0-test/modules.dep", NULL);
         ck_assert(g_file_test(list, G_FILE_TEST_EXISTS));
         ck_assert(strstr(text->str, "7.1.0-test of the package"));
         ntt_kernel_clear(&kernel);
     }
     forget(dir);
+}
+END_TEST
+
+/* The kernels of no words and of --debug have images that `make` makes. */
+START_TEST(images_that_are_there)
+{
+    const struct {
+        NttKernelWords words;
+        unsigned keys;
+    } cases[] = {{{.debug = FALSE}, 0}, {{.debug = TRUE}, 2}};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(GString) text = g_string_new(NULL);
+        const ImgNotes notes = {.tell = tell, .owner = text};
+        NttKernel kernel;
+
+        ck_assert(ntt_kernel_find(&cases[i].words, &notes, &kernel, NULL));
+        ck_assert_uint_eq(kernel.keys->len, cases[i].keys);
+        ck_assert(!kernel.has_image);
+        ck_assert(ntt_kernel_make(&kernel, &notes, NULL));
+        ck_assert_str_eq(text->str, "");
+        ntt_kernel_clear(&kernel);
+    }
+}
+END_TEST
+
+/* Makes an installation in the folder of program.h: its program, which becomes
+ * FARSIDE, its scenarios, the modules of Device Lending, and a program that
+ * makes images, which writes its arguments into the file "said" and fails. */
+static void install(void)
+{
+    g_autofree char *program = program_place("bin/farside");
+    g_autofree char *share = program_place("share/farside");
+    g_autofree char *scenarios = g_build_filename(share, "scenarios", NULL);
+    g_autofree char *build = g_build_filename(share, "host/guest/build", NULL);
+    g_autofree char *script = g_strdup_printf(
+        "#!/bin/sh\necho \"$@\" >%s/said\nexit 1\n", program_folder);
+    g_autofree char *bytes = NULL;
+    gsize length;
+
+    ck_assert(g_file_get_contents(g_getenv("FARSIDE"), &bytes, &length, NULL));
+    program_put("bin/farside", "");
+    ck_assert(g_file_set_contents(program, bytes, (gssize)length, NULL));
+    program_put("share/farside/host/guest/build", script);
+    program_put("share/farside/kmod/Kbuild", "");
+    ck_assert_int_eq(chmod(program, 0755) + chmod(build, 0755), 0);
+    ck_assert_int_eq(symlink(TOPO_SOURCE_ROOT "/scenarios", scenarios), 0);
+    g_setenv("FARSIDE", program, TRUE);
+}
+
+/* Runs ntb-test with @words; it fails. Returns the arguments with which it made
+ * an image, after the image's folder; to be freed. NULL if it made none. */
+static char *arguments_of_image(const char *words)
+{
+    g_autofree char *line =
+        g_strconcat("ntb-test --chip amd --client tool -o @/out ", words, NULL);
+    g_autofree char *said = program_place("said");
+    g_autofree char *text = NULL;
+    const char *blank;
+
+    unlink(said);
+    ck_assert_int_ne(program_run(line), 0);
+    if (!g_file_get_contents(said, &text, NULL, NULL)) {
+        return NULL;
+    }
+    ck_assert_msg(!!strstr(program_err, "the guest's image cannot be made"),
+                  "%s", program_err);
+    ck_assert_str_eq(program_out, ""); /* no client has run */
+    g_strchomp(text);
+    ck_assert(g_str_has_prefix(text, g_getenv("XDG_CACHE_HOME")));
+    blank = strchr(text, ' ');
+    return g_strdup(blank ? blank + 1 : "");
+}
+
+/* The modules of Device Lending would take longer to build than all others. */
+START_TEST(images_have_the_ntb_modules_alone)
+{
+    g_autofree char *tree = NULL;
+    g_autofree char *both = NULL;
+    char *said;
+
+    install();
+    program_put("tree/drivers/ntb/core.c", "");
+    tree = g_strdup_printf("--source %s/tree", program_folder);
+    both = g_strdup_printf("--kernel 6.12 %s", tree);
+    said = arguments_of_image("--kernel 6.12");
+    ck_assert_str_eq(said, "--kernel 6.12");
+    g_free(said);
+    said = arguments_of_image("--kernel-tree @/tree");
+    ck_assert_str_eq(said, tree);
+    g_free(said);
+    said = arguments_of_image("--kernel 6.12 --kernel-tree @/tree");
+    ck_assert_str_eq(said, both);
+    g_free(said);
+    /* A word that is wrong is refused first. */
+    ck_assert_ptr_null(arguments_of_image("--kernel 6.12 --pair x:y"));
+    ck_assert_msg(!!strstr(program_err, "no chosen chip has the hosts"), "%s",
+                  program_err);
 }
 END_TEST
 
@@ -539,6 +651,11 @@ int main(void)
     tcase_add_test(tcase, rows_have_files);
     tcase_add_test(tcase, kernels_of_trees);
     tcase_add_test(tcase, kernels_of_packages);
+    tcase_add_test(tcase, images_that_are_there);
+    suite_add_tcase(suite, tcase);
+    tcase = tcase_create("program");
+    tcase_add_checked_fixture(tcase, program_setup, program_teardown);
+    tcase_add_test(tcase, images_have_the_ntb_modules_alone);
     suite_add_tcase(suite, tcase);
     /* The cache of the user who runs the tests is left alone. */
     g_setenv("XDG_CACHE_HOME", cache, TRUE);
