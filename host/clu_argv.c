@@ -113,6 +113,8 @@ static void add_iommu(GPtrArray *argv, const CluPlanHost *host)
     if (vm->iommu == TOPO_VM_IOMMU_AMD) {
         add(argv, "-device", "amd-iommu,intremap=%s",
             vm->remapping ? "on" : "off");
+        add(argv, "-device", "farside-southbridge,addr=%x",
+            CLU_PLAN_SOUTHBRIDGE_SLOT);
         return;
     }
     /* With caching-mode the guest reports each page that it maps or unmaps.

@@ -115,12 +115,18 @@ static unsigned next_slot(bool *taken)
     return slot;
 }
 
+static bool has_southbridge(const CluPlanHost *host)
+{
+    return host->host->iommu && host->host->vm->iommu == TOPO_VM_IOMMU_AMD;
+}
+
 /* Returns whether the devices and switches of @host fit onto bus 0, each with a
  * slot, and @n_fds devices have their descriptors. */
 static bool slots_are_enough(TopoErrors *errors, const CluPlanHost *host,
                              unsigned n_fds)
 {
-    unsigned slots = SLOT_MAX - SLOT_MIN + 1 - !!host->host->vm->runs_inner;
+    unsigned slots = SLOT_MAX - SLOT_MIN + 1 - !!host->host->vm->runs_inner -
+                     has_southbridge(host);
     unsigned count = 0;
 
     for (unsigned i = 0; i < host->devices->len; i++) {
@@ -174,6 +180,7 @@ static void plan_addresses(TopoErrors *errors, CluPlanHost *host)
         return;
     }
     taken[CLU_PLAN_INNER_SLOT] = host->host->vm->runs_inner;
+    taken[CLU_PLAN_SOUTHBRIDGE_SLOT] = has_southbridge(host);
     for (i = 0; i < host->devices->len; i++) {
         CluPlanDevice *device = host->devices->pdata[i];
 

@@ -27,6 +27,9 @@ typedef struct CluPlanLink CluPlanLink;
 #define CLU_PLAN_SLOT_MIN 3
 #define CLU_PLAN_SLOT_MAX 30
 
+/* QEMU's amd-iommu says that this slot's function is the I/O APIC. */
+#define CLU_PLAN_SOUTHBRIDGE_SLOT 0x14
+
 /* The PCI device number of the files for the machines inside a host, if it has
  * any. */
 #define CLU_PLAN_INNER_SLOT 30

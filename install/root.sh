@@ -10,7 +10,8 @@
 #   root_run DIR COMMAND...        # runs the command in DIR/root
 #   root_run_alone DIR SECONDS COMMAND...
 #                                  # the same; all that the command starts ends with
-#                                  # it, or after SECONDS (status 124)
+#                                  # it, or after SECONDS (status 124), or with the
+#                                  # script, however that ends
 #
 # DIR/archives keeps the packages that apt has fetched in any copy. The mirror is the
 # one that apt uses here.
@@ -106,8 +107,9 @@ root_run() { # DIR COMMAND...
     chroot "$1/root" "${root_environment[@]}" "${@:2}"
 }
 
+# A signal that ends the script ends neither unshare nor what runs behind it.
 root_run_alone() { # DIR SECONDS COMMAND...
-    unshare --pid --fork --kill-child --mount-proc="$1/root/proc" \
+    setpriv --pdeathsig KILL unshare --pid --fork --kill-child --mount-proc="$1/root/proc" \
         timeout --kill-after=10 "$2" \
         chroot "$1/root" "${root_environment[@]}" "${@:3}"
 }

@@ -8,6 +8,7 @@
 #include "farside_drain.h"
 #include "farside_gpu.h"
 #include "farside_amd.h"
+#include "farside_bridge.h"
 #include "farside_epf.h"
 #include "farside_intel.h"
 #include "farside_idt.h"
@@ -33,4 +34,5 @@ void farside_devices_register(void)
     farside_gpu_register_types();
     farside_nic_register_types();
     farside_switch_register_types();
+    farside_bridge_register_types();
 }

@@ -553,9 +553,11 @@ START_TEST(kinds_of_iommus)
     g_autofree char *b = argv_of(&c, 1, false, NULL);
     g_autofree char *none = argv_of(&c, 2, false, NULL);
 
-    assert_has(a, "-device\namd-iommu,intremap=on");
+    assert_has(a, "-device\namd-iommu,intremap=on\n-device\n"
+                  "farside-southbridge,addr=14");
     ck_assert_ptr_null(strstr(a, "intel"));
     assert_has(b, "-device\nintel-iommu,intremap=off,caching-mode=on");
+    ck_assert_ptr_null(strstr(b, "southbridge"));
     ck_assert_ptr_null(strstr(none, "iommu,"));
     done(&c);
 }
@@ -779,6 +781,21 @@ START_TEST(errors_name_the_place)
 }
 END_TEST
 
+#define SMBUS(NAME, VM)                                                        \
+    "  - {name: " NAME ", cpu: generic-host, iommu: on, vm: {" VM "},\n"       \
+    "     devices: [" DEVICE("x", "device: edu, options: {addr: 0x14}") "]}\n"
+
+/* Only a host with AMD's IOMMU has something in this slot. */
+START_TEST(the_southbridge_has_its_slot)
+{
+    Case c = load("name: t\nhosts:\n" SMBUS("a", "") SMBUS("b", "iommu: amd"));
+
+    ck_assert_str_eq(c.errors, "t.yaml:6:85: slot 0x14 has a device already; "
+                               "choose another addr\n");
+    done(&c);
+}
+END_TEST
+
 START_TEST(too_many_devices_are_refused)
 {
     g_autoptr(GString) text = g_string_new(
@@ -862,6 +879,7 @@ int main(void)
     tcase_add_test(tcase, cables_below_a_switch_are_functions);
     tcase_add_test(tcase, networks_and_regions);
     tcase_add_test(tcase, kinds_of_iommus);
+    tcase_add_test(tcase, the_southbridge_has_its_slot);
     tcase_add_test(tcase, chip_of_a_link_is_that_of_both_devices);
     tcase_add_test(tcase, chip_of_a_link_is_that_of_the_parts);
     tcase_add_loop_test(tcase, sizes_of_bars_fit_the_rule_of_the_chip, 0,
