@@ -8,13 +8,14 @@
 #
 # The cluster is to be called $name. It goes down with the test. A point that fails shows
 # the logs; the test may define its own on_failure after this. SLOW is how much longer all may
-# take, up to 6; it follows from the load.
+# take; without it, that follows from the load, up to 6.
 . "$(dirname "$0")/../tap.sh"
 needs_lending "${FARSIDE_GUEST:-build-guest}"
 name=lending-$(basename "$0")-$$
 hosts='lender borrower'
-slow=${SLOW:-$(load_factor)} # the machines may have a part of a processor only
+slow=$(load_factor) # the machines may have a part of a processor only
 [ "$slow" -le 6 ] || slow=6
+slow=${SLOW:-$slow}
 
 on() {
     timeout $((${ON_SECONDS:-60} * slow)) "$farside" cluster exec -c "$name" "$1" -- \
