@@ -63,7 +63,7 @@ static void fgpu_export_detach(struct dma_buf *dmabuf, struct dma_buf_attachment
 
 /* Return: 0, or -ENODEV if the memory has gone. */
 static int fgpu_importer_add(struct fgpu *gpu, struct fgpu_importer *importer,
-			     dma_addr_t address, u64 size)
+			     dma_addr_t address, u64 size, bool reads)
 {
 	int err = 0;
 
@@ -71,7 +71,8 @@ static int fgpu_importer_add(struct fgpu *gpu, struct fgpu_importer *importer,
 	if (gpu->memory_gone) {
 		err = -ENODEV;
 	} else {
-		dlend_mapping_add(&importer->mapping, importer->dev, address, size);
+		dlend_mapping_add(&importer->mapping, importer->dev, address, size,
+				  reads);
 		list_add_tail(&importer->node, &gpu->importers);
 	}
 	mutex_unlock(&gpu->importers_lock);
@@ -154,7 +155,8 @@ static struct sg_table *fgpu_export_map(struct dma_buf_attachment *attach,
 				   export->size, direction, DMA_ATTR_SKIP_CPU_SYNC);
 	ret = dma_mapping_error(attach->dev, address) ? -EIO : 0;
 	if (!ret && importer) {
-		ret = fgpu_importer_add(export->gpu, importer, address, export->size);
+		ret = fgpu_importer_add(export->gpu, importer, address, export->size,
+					direction == DMA_TO_DEVICE);
 		if (ret)
 			dma_unmap_resource(attach->dev, address, export->size, direction,
 					   DMA_ATTR_SKIP_CPU_SYNC);

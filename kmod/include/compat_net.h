@@ -239,6 +239,16 @@ static int name##_set_rx_mode_async(struct net_device *dev, struct netdev_hw_add
 #endif
 
 /*
+ * Newer kernels, 7.3 among them, ask which device maps memory for a queue before they bind the
+ * memory: for sending always that of queue 0.
+ */
+#ifdef DLEND_QUEUE_DMA_DEV
+#define DLEND_QUEUE_DMA_DEV_OP(fn) .ndo_queue_get_dma_dev = (fn),
+#else
+#define DLEND_QUEUE_DMA_DEV_OP(fn)
+#endif
+
+/*
  * Since 6.16 a frame to be sent may be in memory of a device, whose address is fixed: it was
  * mapped when the memory was bound.
  */

@@ -12,6 +12,12 @@
 #include <linux/notifier.h>
 #include <linux/types.h>
 
+/* Events of dlend_notice_register() */
+enum {
+	DLEND_MEMORY_GOES,
+	DLEND_MEMORY_IS_MAPPED,		/* for a device that reads it */
+};
+
 /**
  * struct dlend_notice - a range of addresses that will lead elsewhere
  * @importer: the device that reaches it by DMA
@@ -19,6 +25,8 @@
  * @size: bytes
  * @stopped: set by the importer's driver: @importer does no DMA to the range any more, and
  *	none is in flight
+ *
+ * With DLEND_MEMORY_IS_MAPPED, one that @importer may read from now on.
  */
 struct dlend_notice {
 	struct device *importer;
@@ -65,11 +73,12 @@ struct dlend_mapping {
  * @importer: the device that reaches it by DMA; exists until then
  * @start: first address, as @importer uses it
  * @size: bytes
+ * @reads: the device reads it, and does not write
  *
  * A later notice of any of its addresses (dlend_notice_send()) makes it one that has gone.
  */
 void dlend_mapping_add(struct dlend_mapping *mapping, struct device *importer,
-		       dma_addr_t start, u64 size);
+		       dma_addr_t start, u64 size, bool reads);
 void dlend_mapping_remove(struct dlend_mapping *mapping);
 
 /**

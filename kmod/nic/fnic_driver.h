@@ -118,6 +118,8 @@ struct fnic {
 	bool up;			/* the queues run */
 	bool split;			/* header split is on */
 	bool flush;			/* queues with device memory order payload and completion */
+	/* Memory that was bound for sending, and how much of it dl_notice has told. */
+	u32 tx_binds, tx_seen;
 	u32 rx_entries, tx_entries;
 	u8 key[NIC_KEY_SIZE];
 	u8 indir[NIC_INDIR_ENTRIES];

@@ -113,6 +113,10 @@ static int fnic_notice(struct notifier_block *nb, unsigned long event, void *dat
 
 	if (notice->importer != &nic->pdev->dev)
 		return NOTIFY_DONE;
+	if (event == DLEND_MEMORY_IS_MAPPED) {
+		nic->tx_seen++;
+		return NOTIFY_DONE;
+	}
 	reads_stopped = fnic_tx_revoke(nic, notice);
 	notice->stopped = fnic_rx_revoke(nic, notice) && reads_stopped;
 	return NOTIFY_DONE;
@@ -343,6 +347,20 @@ static void fnic_keep_bound(struct fnic *nic)
 	dlend_netdev_unlock(nic->dev);
 }
 
+/*
+ * Memory of this machine (udmabuf) may be bound for sending, too. Nobody sees how long, and the
+ * kernel locks the interface and unmaps for the device at its end.
+ */
+static void fnic_free(struct fnic *nic)
+{
+	if (nic->tx_binds <= nic->tx_seen) {
+		dlend_free_netdev(nic->dev);
+		return;
+	}
+	get_device(&nic->pdev->dev);
+	pci_warn(nic->pdev, "memory may be bound to it for sending; the device and its interface are kept for good\n");
+}
+
 static void fnic_remove(struct pci_dev *pdev)
 {
 	struct fnic *nic = pci_get_drvdata(pdev);
@@ -361,7 +379,7 @@ static void fnic_remove(struct pci_dev *pdev)
 	pci_iounmap(pdev, nic->regs);
 	pci_release_mem_regions(pdev);
 	pci_disable_device(pdev);
-	dlend_free_netdev(nic->dev);
+	fnic_free(nic);
 }
 
 /* The machine restarts: no DMA may go on into the next kernel. */

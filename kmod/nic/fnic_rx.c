@@ -262,12 +262,25 @@ static int fnic_queue_mem_stop(struct net_device *dev, void *per_queue_mem, int 
 	return 0;
 }
 
+#ifdef DLEND_QUEUE_DMA_DEV
+/* The lock of dlend_netdev_lock() is held until the memory is bound. */
+static struct device *fnic_queue_dma_dev(struct net_device *dev, int queue)
+{
+	struct fnic *nic = netdev_priv(dev);
+
+	if (!queue)
+		nic->tx_binds++;
+	return &nic->pdev->dev;
+}
+#endif
+
 static const struct netdev_queue_mgmt_ops fnic_queue_mgmt_ops = {
 	.ndo_queue_mem_size = sizeof(struct fnic_rx_mem),
 	.ndo_queue_mem_alloc = fnic_queue_mem_alloc,
 	.ndo_queue_mem_free = fnic_rx_mem_free,
 	.ndo_queue_start = fnic_queue_mem_start,
 	.ndo_queue_stop = fnic_queue_mem_stop,
+	DLEND_QUEUE_DMA_DEV_OP(fnic_queue_dma_dev)
 };
 
 void fnic_rx_offer_queues(struct net_device *dev)

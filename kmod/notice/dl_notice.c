@@ -33,8 +33,14 @@ static DEFINE_SPINLOCK(mappings_lock);		/* guards both */
 static unsigned int mappings_gone;
 
 void dlend_mapping_add(struct dlend_mapping *mapping, struct device *importer,
-		       dma_addr_t start, u64 size)
+		       dma_addr_t start, u64 size, bool reads)
 {
+	struct dlend_notice notice = {
+		.importer = importer,
+		.start = start,
+		.size = size,
+	};
+
 	*mapping = (struct dlend_mapping){
 		.importer = importer,
 		.start = start,
@@ -43,6 +49,8 @@ void dlend_mapping_add(struct dlend_mapping *mapping, struct device *importer,
 	spin_lock_bh(&mappings_lock);
 	list_add_tail(&mapping->node, &mappings);
 	spin_unlock_bh(&mappings_lock);
+	if (reads)
+		blocking_notifier_call_chain(&notices, DLEND_MEMORY_IS_MAPPED, &notice);
 }
 EXPORT_SYMBOL_GPL(dlend_mapping_add);
 
@@ -108,7 +116,7 @@ bool dlend_notice_send(struct device *importer, dma_addr_t start, u64 size)
 	};
 
 	mappings_go(importer, start, size);
-	blocking_notifier_call_chain(&notices, 0, &notice);
+	blocking_notifier_call_chain(&notices, DLEND_MEMORY_GOES, &notice);
 	return notice.stopped;
 }
 EXPORT_SYMBOL_GPL(dlend_notice_send);

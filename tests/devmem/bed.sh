@@ -7,15 +7,16 @@
 #   counter HOST NAME          # prints a counter of ethtool -S
 #
 # MEMORY is that of each host, if it is set, instead of that of the description. SLOW is how
-# much longer all may take, up to 4; it follows from the load.
+# much longer all may take; without it, that follows from the load, up to 4.
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/../lending/faults.sh"
 needs_guests "${FARSIDE_GUEST:-build-guest}"
 grep -qa fnic.ko "${FARSIDE_GUEST:-build-guest}/initramfs" ||
     skip "no image of a guest with the NIC's driver; make guest guest-6.12"
 name=devmem-$$
-slow=${SLOW:-$(load_factor)} # the machines may have a part of a processor only
+slow=$(load_factor) # the machines may have a part of a processor only
 [ "$slow" -le 4 ] || slow=4
+slow=${SLOW:-$slow}
 
 up() { # ARGUMENT...: of `farside cluster up`
     local host more=()

@@ -21,6 +21,16 @@
  * the same, and prints how many bytes came in the linear part, in the memory,
  * and not as sent.
  *
+ * devmemtcp plain ADDRESS PORT BYTES
+ *
+ * accepts one connection, reads by recvmsg() with MSG_SOCK_DEVMEM, and prints
+ * how many bytes came without a control message, and how many with.
+ *
+ * devmemtcp capture INTERFACE PORT FRAMES
+ *
+ * sees so many frames with payload to the port, and prints how many bytes of
+ * payload they say that they have, and how many of these a packet socket gets.
+ *
  * devmemtcp read ADDRESS PORT BYTES [gates]
  *
  * accepts one connection, reads by read(), and prints bytes, seconds, and
@@ -29,21 +39,28 @@
  */
 #include "devmem.h"
 
+#include <linux/if_packet.h>
+#include <netinet/if_ether.h>
+#include <netinet/ip.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <time.h>
 
 #ifndef MSG_SOCK_DEVMEM
 #define MSG_SOCK_DEVMEM 0x2000000
 #endif
 
-#define TOKENS     16384
-#define TOKENS_MAX 128 /* of one call, as the document says */
-#define FRAGS_MAX  1024
+#define TOKENS      16384
+#define TOKENS_MAX  128 /* of one call, as the document says */
+#define FRAGS_MAX   1024
+/* Room for a frame that Linux has put together of several */
+#define RING_FRAME  (1 << 17)
+#define RING_FRAMES 16
 
 static struct ynl_sock *ynl;
 static struct dmabuf_token tokens[TOKENS];
 static unsigned int n_tokens;
-static unsigned long received, linear, wrong;
+static unsigned long received, linear, wrong, plain;
 static char iobuf[1 << 16];
 
 static void pattern_compare(const unsigned char *bytes, unsigned int n)
@@ -113,6 +130,10 @@ static ssize_t receive(int fd, int flags)
     struct cmsghdr *cm;
     char *text = iobuf;
 
+    if (size > 0 && !CMSG_FIRSTHDR(&msg)) {
+        pattern_compare((unsigned char *)iobuf, size);
+        plain += size;
+    }
     for (cm = CMSG_FIRSTHDR(&msg); size > 0 && cm; cm = CMSG_NXTHDR(&msg, cm)) {
         struct dmabuf_cmsg *frag = (struct dmabuf_cmsg *)CMSG_DATA(cm);
 
@@ -151,13 +172,22 @@ static void give_back_all(int fd)
             error(1, errno, "SO_DEVMEM_DONTNEED");
 }
 
+/* Ends a reception when nothing has come for so long; $SLOW is a factor. 0: for
+ * ever. */
+static void set_patience(int fd, int seconds)
+{
+    const char *slow = getenv("SLOW");
+    struct timeval patience = {.tv_sec = seconds * (slow ? atoi(slow) : 1)};
+
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+}
+
 /* Receives until nothing comes for some seconds. Return: the bytes. */
 static unsigned long receive_until_quiet(int fd, int seconds)
 {
-    struct timeval patience = {.tv_sec = seconds};
     unsigned long before = received;
 
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    set_patience(fd, seconds);
     while (receive(fd, 0) > 0)
         ;
     return received - before;
@@ -246,6 +276,96 @@ static int count_linear(char **argv)
     return 0;
 }
 
+static int count_plain(char **argv)
+{
+    unsigned long bytes = strtoul(argv[2], NULL, 0);
+    int fd = accept_one(argv[0], argv[1]);
+
+    while (received < bytes && receive(fd, 0) > 0)
+        ;
+    printf("plain %lu others %lu wrong %lu\n", plain, received - plain, wrong);
+    close(fd);
+    return 0;
+}
+
+/* Of a frame of @size bytes. Return: the payload that its headers tell, and in
+ * @ret_got as much of it as there is; 0 for other frames. */
+static int payload_of(const unsigned char *frame, ssize_t size, int port,
+                      int *ret_got)
+{
+    const struct iphdr *ip = (const struct iphdr *)(frame + ETH_HLEN);
+    const struct tcphdr *tcp;
+    int begin, told;
+
+    if (size < ETH_HLEN + (int)sizeof(*ip) || ip->version != 4 ||
+        ip->protocol != IPPROTO_TCP)
+        return 0;
+    begin = ETH_HLEN + ip->ihl * 4;
+    tcp = (const struct tcphdr *)(frame + begin);
+    if (size < begin + (int)sizeof(*tcp) || ntohs(tcp->dest) != port)
+        return 0;
+    begin += tcp->doff * 4;
+    told = ETH_HLEN + ntohs(ip->tot_len) - begin;
+    *ret_got = size < begin ? 0 : size - begin < told ? size - begin : told;
+    return told;
+}
+
+/* A ring, as tcpdump has it: each frame with what Linux lets a packet socket
+ * have of it. (Linux 6.12 stops if a packet socket without a ring gets such a
+ * packet.) */
+static unsigned char *ring_make(int fd, const char *interface)
+{
+    struct tpacket_req ring = {.tp_block_size = RING_FRAME,
+                               .tp_block_nr = RING_FRAMES,
+                               .tp_frame_size = RING_FRAME,
+                               .tp_frame_nr = RING_FRAMES};
+    struct sockaddr_ll address = {.sll_family = AF_PACKET,
+                                  .sll_protocol = htons(ETH_P_ALL),
+                                  .sll_ifindex = if_nametoindex(interface)};
+    int version = TPACKET_V2;
+    void *frames;
+
+    if (setsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) <
+            0 ||
+        setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &ring, sizeof(ring)) < 0 ||
+        bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+        error(1, errno, "%s", interface);
+    frames = mmap(NULL, (size_t)RING_FRAME * RING_FRAMES,
+                  PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (frames == MAP_FAILED)
+        error(1, errno, "ring");
+    return frames;
+}
+
+static int capture(char **argv)
+{
+    int fd = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL));
+    int frames = 0, port = atoi(argv[1]), part = 0, n;
+    struct pollfd wait = {.fd = fd, .events = POLLIN};
+    unsigned char *ring = ring_make(fd, argv[0]);
+    unsigned long told = 0, got = 0;
+
+    puts("listening");
+    fflush(stdout);
+    for (unsigned int i = 0; frames < atoi(argv[2]); i++) {
+        struct tpacket2_hdr *head =
+            (void *)(ring + (size_t)(i % RING_FRAMES) * RING_FRAME);
+
+        while (!(*(volatile __u32 *)&head->tp_status & TP_STATUS_USER))
+            poll(&wait, 1, -1);
+        n = payload_of((unsigned char *)head + head->tp_mac, head->tp_snaplen,
+                       port, &part);
+        if (n > 0) {
+            told += n;
+            got += part;
+            frames++;
+        }
+        *(volatile __u32 *)&head->tp_status = TP_STATUS_KERNEL;
+    }
+    printf("told %lu got %lu\n", told, got);
+    return 0;
+}
+
 static double now(void)
 {
     struct timespec time;
@@ -263,7 +383,6 @@ static void wait_for(const char *file)
 static int read_all(char **argv, bool has_gates)
 {
     unsigned long bytes = strtoul(argv[2], NULL, 0);
-    struct timeval patience = {.tv_sec = has_gates ? 5 : 0};
     struct linger at_once = {.l_onoff = has_gates};
     int fd = accept_one(argv[0], argv[1]);
     double begin;
@@ -271,7 +390,7 @@ static int read_all(char **argv, bool has_gates)
 
     if (has_gates)
         wait_for("/tmp/begin");
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    set_patience(fd, has_gates ? 5 : 0);
     begin = now();
     while (received < bytes && (size = read(fd, iobuf, sizeof(iobuf))) > 0)
         pattern_compare((unsigned char *)iobuf, size);
@@ -336,6 +455,10 @@ int main(int argc, char **argv)
         return check(argv + 2);
     if (argc == 7 && !strcmp(argv[1], "linear"))
         return count_linear(argv + 2);
+    if (argc == 5 && !strcmp(argv[1], "plain"))
+        return count_plain(argv + 2);
+    if (argc == 5 && !strcmp(argv[1], "capture"))
+        return capture(argv + 2);
     if (argc >= 5 && !strcmp(argv[1], "read"))
         return read_all(argv + 2, argc > 5);
     fputs("usage: see the head of devmemtcp.c\n", stderr);

@@ -41,11 +41,11 @@ ncdevmem() { # PROGRAM OPTION...
 # devmemtcp.c prints a line for each sentence.
 sentences() {
     on c 'ulimit -l unlimited; rm -f /tmp/said
-        setsid devmemtcp check eth0 15 10.0.0.1 5201 </dev/null >/tmp/said 2>&1 &
+        SLOW='"$slow"' setsid devmemtcp check eth0 15 10.0.0.1 5201 </dev/null >/tmp/said 2>&1 &
         sleep 0.1' && until_ok 10 on c 'grep -q listening /tmp/said' &&
         on d 'setsid devmemtcp send 10.0.0.1 5201 200000000 </dev/null >/tmp/sent 2>&1 & sleep 0.1'
-    ON_SECONDS=200 on c 'i=0; while pidof devmemtcp >/dev/null; do i=$((i + 1))
-        [ $i -lt 180 ] || exit 1; sleep 1; done; cat /tmp/said' >"$dir/said"
+    until_ok 180 on c '! pidof devmemtcp'
+    on c 'cat /tmp/said' >"$dir/said"
     cat "$dir/said"
     [ "$(grep -c '^ok' "$dir/said")" -eq 9 ]
 }
@@ -62,6 +62,34 @@ has_pages_again() {
         on d 'devmemtcp send 10.0.0.1 5201 1000000' && on c 'cat /tmp/read' >"$dir/read" &&
         after=$(counter c rx15_page_frags) && cat "$dir/read" && echo "$before $after" &&
         grep -q 'bytes 1000000 .* wrong 0' "$dir/read" && [ "$after" -gt "$before" ]
+}
+
+# Captures ten frames to a port by a packet socket, as tcpdump has one, during the command.
+captured() { # PORT COMMAND...
+    on c "rm -f /tmp/frames
+        setsid devmemtcp capture eth0 $1 10 </dev/null >/tmp/frames 2>&1 & sleep 0.1" &&
+        until_ok 10 on c 'grep -q listening /tmp/frames' && "${@:2}" &&
+        until_ok 10 on c 'grep -q ^told /tmp/frames'
+    on c 'grep ^told /tmp/frames; killall -q devmemtcp' | tee "$dir/frames"
+}
+
+unreadable() {
+    captured 5201 ncdevmem ncdevmem
+    grep -q '^told [1-9][0-9]* got 0$' "$dir/frames"
+}
+
+# A queue without memory: no control message, and the packet socket gets all.
+not_bound() {
+    captured 5205 not_bound_once
+    grep -qx 'plain 1000000 others 0 wrong 0' "$dir/plain" &&
+        awk '/^told/ { ok = $2 > 0 && $2 == $4 } END { exit !ok }' "$dir/frames"
+}
+
+not_bound_once() {
+    on c 'setsid devmemtcp plain 10.0.0.1 5205 1000000 </dev/null >/tmp/plain 2>&1 & sleep 0.1' &&
+        until_ok 10 on c 'grep -q listening /tmp/plain' &&
+        on d 'devmemtcp send 10.0.0.1 5205 1000000' && until_ok 10 on c 'grep -q ^plain /tmp/plain'
+    on c 'cat /tmp/plain' | tee "$dir/plain" | grep ^plain
 }
 
 # TCP behind a header of options of IPv6, which the NIC does not split: of each packet, 256 bytes
@@ -91,6 +119,8 @@ refuses_no_split() {
 check "the kernel's own ncdevmem receives into a udmabuf" ncdevmem ncdevmem
 check 'with one page in each packet' jumbo
 check 'and again' ncdevmem ncdevmem
+check 'a packet socket gets nothing of such a payload' unreadable
+check 'data of a queue that is not bound come without a control message' not_bound
 check "the document's commands set the NIC up" setup
 check 'the program that tests the sentences ends' sentences
 for text in 'memory is bound' 'without MSG_SOCK_DEVMEM: EFAULT' 'more than 128 tokens: EINVAL' \

@@ -59,21 +59,28 @@ gated_end() {
     on d 'touch /tmp/end' && until_ok 20 on c 'test -e /tmp/status'
 }
 
-# Prints how many pages of c's memory, of which there are 384 MiB, have more than 100 bytes of
-# the pattern while the connection is open. Memory that was freed keeps what it had.
-pages_in_ram() { # ADDRESS INTERFACE OPTION...
-    local socket bytes=1048576 address=$1 interface=$2
-    shift 2
+# Prints how many pages of a host's memory have more than 100 bytes of the pattern. Memory that
+# was freed keeps what it had.
+pages_of() { # HOST
+    local socket size
     socket=$("$farside" cluster status -c "$name" --json |
-        sed -n 's,.*"qmp" : "\(.*/c\.qmp\)".*,\1,p')
-    gated_begin "$address" "$interface" $bytes "$@" >&2 && gated_send $bytes >&2 &&
+        sed -n "s,.*\"qmp\" : \"\(.*/$1\.qmp\)\".*,\1,p")
+    size=$("$here/../lending/monitor" "$socket" query-memory-size-summary |
+        sed -n 's/.*"base-memory": \([0-9]*\).*/\1/p') && [ -n "$size" ] &&
         "$here/../lending/monitor" "$socket" pmemsave \
-            "{\"val\": 0, \"size\": 402653184, \"filename\": \"$dir/ram\"}" >&2 &&
+            "{\"val\": 0, \"size\": $size, \"filename\": \"$dir/ram\"}" >&2 &&
         perl -e 'my $pattern = "\1\2\3\4\5\6\0" x 15;
             my $pages = 0;
             open my $ram, "<:raw", $ARGV[0] or die;
             while (read $ram, my $page, 4096) { $pages++ if index($page, $pattern) >= 0 }
             print "$pages\n"' "$dir/ram"
     rm -f "$dir/ram"
+}
+
+# The same of c while the connection is open
+pages_in_ram() { # ADDRESS INTERFACE OPTION...
+    local bytes=1048576 address=$1 interface=$2
+    shift 2
+    gated_begin "$address" "$interface" $bytes "$@" >&2 && gated_send $bytes >&2 && pages_of c
     gated_end >&2
 }

@@ -6,7 +6,7 @@
 # something comes.
 read_begin() { # ADDRESS BYTES [gates]
     on d "killall -q devmemtcp; rm -f /tmp/read /tmp/begin
-        setsid devmemtcp read $1 5202 $2 ${3-} </dev/null >/tmp/read 2>&1 & sleep 0.1" &&
+        SLOW=$slow setsid devmemtcp read $1 5202 $2 ${3-} </dev/null >/tmp/read 2>&1 & sleep 0.1" &&
         until_ok 10 on d 'grep -q listening /tmp/read'
 }
 

@@ -73,6 +73,27 @@ nic_goes() {
         set_address c 10.0.0.1 && until_ok 10 on d 'ping -c 1 -W 1 10.0.0.1' && both_ways
 }
 
+# The kernel frees the structure of a PCI device when nobody refers to it.
+watch_frees() {
+    on c 'cd /sys/kernel/tracing && { test -e trace || mount -t tracefs tracefs .; } &&
+        cd /sys/kernel/tracing && echo p:freed pci_release_dev >kprobe_events &&
+        echo 1 >events/kprobes/freed/enable'
+}
+
+not_freed() {
+    ! on c 'cat /sys/kernel/tracing/trace' | grep 'freed: (pci_release_dev'
+}
+
+# The same with memory of the machine, of which the driver knows only that it was bound
+nic_goes_with_udmabuf() {
+    watch_frees && read_begin 10.0.0.2 $bytes gates &&
+        ncdevmem=ncdevmem send_from 10.0.0.2 $bytes eth0 && sleep $((2 * slow))
+    on c 'tail -n 3 /tmp/err; pidof ncdevmem && echo 1 >/sys/bus/pci/devices/0000:00:03.0/remove' &&
+        send_kill && sleep 2 && not_freed && on c 'dmesg' | grep 'are kept for good' &&
+        on c 'echo 1 >/sys/bus/pci/rescan' && until_ok 10 has_interface c &&
+        set_address c 10.0.0.1 && until_ok 10 on d 'ping -c 1 -W 1 10.0.0.1' && both_ways
+}
+
 check 'what the document says of sending holds' sentences
 check "the kernel's ncdevmem sends from memory of the machine" \
     eval 'ncdevmem=ncdevmem sends 10.0.0.2 65536 eth0'
@@ -81,4 +102,5 @@ check 'resets of the NIC leave the memory bound' nic_resets
 check 'the accelerator goes away while packets wait: nothing of its next user is sent' goes
 check 'the NIC sends on without it, and from it when it is there again' works_on
 check 'it goes away three times under load' goes_under_load
-check 'the NIC goes away while memory is bound to it' nic_goes
+check 'the NIC goes away while memory of the machine is bound to it' nic_goes_with_udmabuf
+check 'and while memory of the accelerator is' nic_goes

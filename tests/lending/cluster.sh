@@ -2,19 +2,23 @@
 # The bed of a test that lends between the machines of one cluster; for tests in bash,
 # which call `farside cluster` as $farside. It reads tests/tap.sh.
 #
-#   on HOST COMMAND-LINE    # runs it there; it ends after $ON_SECONDS
+#   on HOST COMMAND-LINE    # runs it there; it ends after $ON_SECONDS, times $slow
 #   up                      # true if the borrower has a session
 #   show_logs               # the ends of the logs of $hosts
 #
 # The cluster is to be called $name. It goes down with the test. A point that fails shows
-# the logs; the test may define its own on_failure after this.
+# the logs; the test may define its own on_failure after this. SLOW is how much longer all may
+# take; without it, that follows from the load, up to 6.
 . "$(dirname "$0")/../tap.sh"
 needs_lending "${FARSIDE_GUEST:-build-guest}"
 name=lending-$(basename "$0")-$$
 hosts='lender borrower'
+slow=$(load_factor) # the machines may have a part of a processor only
+[ "$slow" -le 6 ] || slow=6
+slow=${SLOW:-$slow}
 
 on() {
-    timeout "${ON_SECONDS:-60}" "$farside" cluster exec -c "$name" "$1" -- \
+    timeout $((${ON_SECONDS:-60} * slow)) "$farside" cluster exec -c "$name" "$1" -- \
         sh -c "$2" </dev/null
 }
 
