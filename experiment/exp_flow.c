@@ -513,6 +513,7 @@ void exp_flow_new_all(ExpFabric *fabric, const TopoDescription *description,
     for (unsigned i = 0; workload && i < workload->flows->len; i++) {
         const TopoFlow *flow = workload->flows->pdata[i];
         const GPtrArray *after = topo_flow_after(flow);
+        const char *engine = topo_flow_engine(flow);
         FabFlow *made = NULL;
         GError *error = NULL;
 
@@ -529,6 +530,10 @@ void exp_flow_new_all(ExpFabric *fabric, const TopoDescription *description,
             if (before) {
                 fab_flow_after(made, before);
             }
+        }
+        if (made && engine) {
+            fab_flow_set_engine(made, engine, topo_flow_time(flow, "notice"),
+                                topo_flow_index(flow));
         }
         g_ptr_array_add(flows, made);
     }

@@ -23,8 +23,8 @@ static double all_halves(const ExpSubject *subject)
     return sum;
 }
 
-/* The error of the time of the subject's flow, or of all flows, as a share. */
-static double time_share(const ExpSubject *subject, bool all)
+/* The error of the time of the subject's flow, as a share. */
+static double time_share(const ExpSubject *subject)
 {
     FabFlowSkipped skipped;
     FabFlowResult result;
@@ -32,9 +32,17 @@ static double time_share(const ExpSubject *subject, bool all)
     fab_flow_result(subject->flow, &result);
     fab_flow_skipped(subject->flow, &skipped);
     return result.data_time > 0
-               ? (all ? all_halves(subject) : (double)skipped.half) /
-                     (double)result.data_time
+               ? (double)skipped.half / (double)result.data_time
                : 0;
+}
+
+/* The same of the time from the begin of any flow to the end of this one. */
+static double work_share(const ExpSubject *subject)
+{
+    __int128 bytes;
+    SimTime time = exp_flow_work_time(subject, &bytes);
+
+    return time > 0 ? all_halves(subject) / (double)time : 0;
 }
 
 /* The error of the mean latency: of operations that were left out, or of parts
@@ -121,7 +129,7 @@ static double fabric_share(const ExpSubject *subject, const char *metric)
         ExpSubject own = *subject;
 
         own.flow = subject->flows->pdata[i];
-        time = own.flow ? MAX(time, time_share(&own, false)) : time;
+        time = own.flow ? MAX(time, time_share(&own)) : time;
     }
     return time;
 }
@@ -137,11 +145,11 @@ double exp_interval_share(const ExpSubject *subject, const char *metric,
     }
     switch (error_of(metric)) {
     case OWN:
-        return time_share(subject, false);
+        return time_share(subject);
     case ALL:
-        return time_share(subject, true);
+        return work_share(subject);
     case AMOUNT:
-        return has_stop ? time_share(subject, false) : 0;
+        return has_stop ? time_share(subject) : 0;
     case LATENCY:
         return is_single(subject) ? 0 : latency_share(subject);
     default:

@@ -30,9 +30,7 @@ static ExpValue flow_bandwidth(const ExpSubject *subject)
     return (ExpValue){(__int128)result.bytes * SIM_S, result.data_time, NULL};
 }
 
-/* A tool that starts many copies and waits for the last one divides the bytes
- * of all by the time until then, even if others are still under way. */
-static ExpValue flow_work_rate(const ExpSubject *subject)
+SimTime exp_flow_work_time(const ExpSubject *subject, __int128 *ret_bytes)
 {
     SimTime begin = G_MAXINT64;
     FabFlowResult own;
@@ -51,7 +49,18 @@ static ExpValue flow_work_rate(const ExpSubject *subject)
         }
     }
     own = flow_result(subject);
-    return (ExpValue){bytes * SIM_S, MAX(own.end - begin, own.data_time), NULL};
+    *ret_bytes = bytes;
+    return MAX(own.end - begin, own.data_time);
+}
+
+/* A tool that starts many copies and waits for the last one divides the bytes
+ * of all by the time until then, even if others are still under way. */
+static ExpValue flow_work_rate(const ExpSubject *subject)
+{
+    __int128 bytes;
+    SimTime time = exp_flow_work_time(subject, &bytes);
+
+    return (ExpValue){bytes * SIM_S, time, NULL};
 }
 
 static ExpValue flow_rate(const ExpSubject *subject)

@@ -25,6 +25,10 @@ struct ExpMetric {
  */
 ExpValue exp_flow_latency_mean(const FabFlow *flow);
 
+/* The time from the first operation of any flow to the end of the subject's,
+ * and the bytes of all flows. */
+SimTime exp_flow_work_time(const ExpSubject *subject, __int128 *ret_bytes);
+
 /* exp_metric.c: all of them, those of a scope in the order of the help. */
 extern const ExpMetric exp_metrics[];
 extern const unsigned exp_metric_count;

@@ -31,6 +31,11 @@ const GPtrArray *topo_flow_after(const TopoFlow *flow)
     return flow->after;
 }
 
+const char *topo_flow_engine(const TopoFlow *flow)
+{
+    return topo_values_text(flow->values, "engine");
+}
+
 int64_t topo_flow_size_bytes(const TopoFlow *flow)
 {
     return topo_schema_find(flow->values->section, "size")

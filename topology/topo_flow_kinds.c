@@ -24,7 +24,14 @@
             "flows before it in the list; it begins when they are done"),      \
         MAY("streams", REFS, NULL,                                             \
             "names; flows that share a stream run one after the other, in "    \
-            "the order of the list")
+            "the order of the list"),                                          \
+        MAY("engine", TEXT, NULL,                                              \
+            "a name; flows that share an engine run one at a time. It takes "  \
+            "the one that has waited longest for nothing else"),               \
+        RANGE("notice", TIME, "0ps", NULL, "1s", 0,                            \
+              "with `engine`: from when it is free until it takes a flow; "    \
+              "those that became ready within this time are in the order of "  \
+              "the list")
 
 /* Of kinds with two ends. topo_pairs.c reads them. */
 #define PAIRS(FROM, TO)                                                        \
@@ -34,11 +41,12 @@
         RANGE("iterations", INT, "1", "1", "100000", 0,                        \
               "with `pairs`: how often the list stands there, one after the "  \
               "other"),                                                        \
-        WORD("in_turn", "both", "both|from|ends|none", 0,                      \
+        WORD("in_turn", "both", "both|ready|from|ends|none", 0,                \
              "with `pairs`: flows run one after the other, in the order of "   \
              "the list, if they have the same `" FROM                          \
              "` (from), the same `" FROM "` or the same `" TO                  \
-             "` (both), or any end in common (ends)")
+             "` (both), or any end in common (ends); ready: as both, but a "   \
+             "`" FROM "` is an engine, which does what is ready first")
 
 #define DIRECTION(HELP) WORD("direction", NULL, "read|write", REQUIRED, HELP)
 

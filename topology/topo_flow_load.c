@@ -195,6 +195,11 @@ static void load_streams(TopoLoader *loader, TopoFlow *flow)
         }
         g_hash_table_insert(streams, g_strdup(name->text), flow);
     }
+    if (flow->kind->has_own_fabric && topo_flow_has(flow, "engine")) {
+        topo_flow_report(loader, flow, "engine",
+                         "a flow of kind path runs alone, so it shares none; "
+                         "leave it out");
+    }
 }
 
 static void refuse_kind(TopoLoader *loader, const TopoNode *node)

@@ -24,6 +24,7 @@ typedef struct Pairs {
     int64_t iterations;
     const char *from_role, *to_role; /* flows that have an end in the same role
                                         run in turn; NULL: they do not */
+    bool engines;                    /* an end `from` is one */
 } Pairs;
 
 static bool is_pair(const TopoNode *node)
@@ -111,8 +112,12 @@ static bool read_numbers(TopoLoader *loader, Pairs *pairs)
         pairs->from_role = "from";
     } else if (g_str_equal(word, "ends")) {
         pairs->from_role = pairs->to_role = "end";
+    } else if (g_str_equal(word, "ready")) {
+        pairs->to_role = "to";
+        pairs->engines = true;
     } else if (!g_str_equal(word, "none")) {
-        return report(loader, turns, "in_turn: write both, from, ends or none");
+        return report(loader, turns,
+                      "in_turn: write both, ready, from, ends or none");
     }
     return true;
 }
@@ -152,6 +157,10 @@ static TopoNode *flow_of(const Pairs *pairs, const TopoNode *pair,
                   topo_node_new_scalar(from->text, from->place));
     topo_node_set(flow, pairs->to, place,
                   topo_node_new_scalar(to->text, to->place));
+    if (pairs->engines && !topo_node_get(flow, "engine")) {
+        topo_node_set(flow, "engine", place,
+                      topo_node_new_scalar(from->text, from->place));
+    }
     streams = given && given->kind == TOPO_NODE_LIST
                   ? topo_node_copy(given)
                   : topo_node_new(TOPO_NODE_LIST, place);

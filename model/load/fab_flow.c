@@ -201,12 +201,10 @@ void fab_flow_finish(FabFlow *flow)
         FabFlow *follower = flow->followers->pdata[i];
 
         if (--follower->waits_for == 0) {
-            follower->base = list->skipped;
-            sim_event_schedule(&follower->event,
-                               MAX(follower->start - list->skipped,
-                                   sim_engine_now(flow->fabric->engine)));
+            fab_flow_ready(list, follower);
         }
     }
+    fab_flow_engine_leave(flow);
     if (--list->running == 0) {
         sim_engine_stop(flow->fabric->engine);
     }
@@ -235,7 +233,6 @@ static int compare_names(const void *a, const void *b)
 static void flows_start(FabFabric *fabric, FlowList *list)
 {
     unsigned count = list->flows->len - list->started;
-    SimTime now = sim_engine_now(fabric->engine);
     FabFlow **flows;
 
     if (count == 0) {
@@ -253,7 +250,7 @@ static void flows_start(FabFabric *fabric, FlowList *list)
         flow->started = true;
         flow->base = list->skipped;
         if (flow->waits_for == 0) {
-            sim_event_schedule(&flow->event, MAX(flow->start, now));
+            fab_flow_ready(list, flow);
         }
     }
     g_free(flows);

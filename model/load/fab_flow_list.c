@@ -20,6 +20,7 @@ static void list_free(FabAttachment *attachment)
 
     sim_event_cancel(&list->skip_event);
     g_hash_table_unref(list->by_name);
+    g_clear_pointer(&list->engines, g_hash_table_unref);
     g_ptr_array_unref(list->flows);
     g_free(list);
 }

@@ -9,6 +9,7 @@ typedef struct FlowList {
     FabAttachment attachment;
     GPtrArray *flows; /* owned; by number */
     GHashTable *by_name;
+    GHashTable *engines; /* of FabFlowEngine, owned; by name. NULL: none */
     uint32_t running;    /* number of flows that are started and not done */
     uint32_t started;    /* number of flows that are started */
     SimTime stop;        /* of the present run */
@@ -22,6 +23,13 @@ typedef struct FlowList {
  * makes it. */
 FlowList *fab_flow_list_find(const FabFabric *fabric);
 FlowList *fab_flow_list(FabFabric *fabric);
+
+/* @flow waits for no other flow any more: it begins, or waits for its engine.
+ */
+void fab_flow_ready(FlowList *list, FabFlow *flow);
+
+/* @flow is done, so its engine takes another one. */
+void fab_flow_engine_leave(FabFlow *flow);
 
 /* A flow has begun or ended, so the paces of all others may change. */
 void fab_flow_pace_changed(FlowList *list);

@@ -56,6 +56,8 @@ typedef struct FabFlowOps {
     unsigned (*under_way)(const FabFlow *flow);
 } FabFlowOps;
 
+typedef struct FabFlowEngine FabFlowEngine;
+
 /* First member of every flow. */
 struct FabFlow {
     const FabFlowOps *ops;
@@ -64,9 +66,12 @@ struct FabFlow {
     uint32_t number;
     bool started, done;
     SimTime start, warmup;
-    uint32_t rank;        /* of its events; set when it starts */
-    unsigned waits_for;   /* number of flows that must be done first */
-    GPtrArray *followers; /* flows that wait for this one; NULL: none */
+    uint32_t rank;         /* of its events; set when it starts */
+    unsigned waits_for;    /* number of flows that must be done first */
+    GPtrArray *followers;  /* flows that wait for this one; NULL: none */
+    FabFlowEngine *engine; /* that it needs; NULL: none */
+    unsigned place;        /* among those of the engine */
+    SimTime ready_at;      /* it waits for the engine since then */
     SimRandom random;
     SimEvent event;
     FabMeter meter;             /* of the orders that move the flow's data */

@@ -224,13 +224,15 @@ END_TEST
  * it means after all of them. */
 START_TEST(pairs_are_flows_in_order)
 {
-    static const char *const before[4][6] = {
+    static const char *const before[5][6] = {
         {"", "0", "1", "1 0", "3 2", "2 4"},   /* both */
         {"", "0", "", "1", "3", "2"},          /* from */
         {"", "", "", "", "", ""},              /* none */
         {"", "0", "0 1", "1 2", "3 2", "3 4"}, /* ends */
+        {"", "", "1", "0", "2", "4"},          /* ready */
     };
-    static const char *const words[] = {"both", "from", "none", "ends"};
+    static const char *const words[] = {"both", "from", "none", "ends",
+                                        "ready"};
     g_autofree char *text = g_strdup_printf(
         "name: t\n"
         "hosts:\n"
@@ -247,6 +249,7 @@ START_TEST(pairs_are_flows_in_order)
         words[_i]);
     g_autoptr(TopoDescription) description = load_good(text, NULL);
     const GPtrArray *flows = description->workload->flows;
+    const char *engine;
 
     ck_assert_uint_eq(flows->len, 7);
     for (unsigned i = 0; i < 6; i++) {
@@ -265,6 +268,8 @@ START_TEST(pairs_are_flows_in_order)
                                    topo_flow_index(after->pdata[j]));
         }
         ck_assert_str_eq(got->str, before[_i][i]);
+        engine = topo_flow_engine(flows->pdata[i]);
+        ck_assert_pstr_eq(engine, _i < 4 ? NULL : i % 3 == 2 ? "h.g1" : "h.g0");
     }
     ck_assert_ptr_eq(topo_find_flow(description, "f"), flows->pdata[5]);
     ck_assert_uint_eq(topo_flow_after(flows->pdata[6])->len, 6);
@@ -619,7 +624,7 @@ int main(void)
     tcase_add_loop_test(tcase, acs_follows_the_iommu, 0, 5);
     tcase_add_test(tcase, the_driver_is_the_borrower);
     tcase_add_test(tcase, open_flows_count_operations);
-    tcase_add_loop_test(tcase, pairs_are_flows_in_order, 0, 4);
+    tcase_add_loop_test(tcase, pairs_are_flows_in_order, 0, 5);
     tcase_add_test(tcase, columns_and_tolerances_are_read);
     tcase_add_test(tcase, vm_sections_are_read);
     tcase_add_test(tcase, errors_past_the_limit_are_counted);

@@ -19,6 +19,9 @@ unsigned topo_flow_index(const TopoFlow *flow); /* in TopoWorkload.flows */
 /* Returns the flows (of TopoFlow) that must end before @flow begins. */
 const GPtrArray *topo_flow_after(const TopoFlow *flow);
 
+/* Returns the name of the engine that @flow shares with others; NULL: none. */
+const char *topo_flow_engine(const TopoFlow *flow);
+
 /* Returns the bytes of one operation; 0 if the kind of flow has no `size`. */
 int64_t topo_flow_size_bytes(const TopoFlow *flow);
 

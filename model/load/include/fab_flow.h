@@ -61,6 +61,13 @@ typedef struct FabFlowResult {
  * several others. */
 void fab_flow_after(FabFlow *flow, FabFlow *before);
 
+/* Makes @flow one of those that share the engine @engine, a name: they run one
+ * at a time. @notice after it has become free, the engine takes the flow that
+ * has waited longest for nothing else; of those that became ready within
+ * @notice, the one with the least @place. */
+void fab_flow_set_engine(FabFlow *flow, const char *engine, SimTime notice,
+                         unsigned place);
+
 const char *fab_flow_name(const FabFlow *flow);
 /* The number that observers see in its TLPs: 1, 2 and so on. */
 uint32_t fab_flow_number(const FabFlow *flow);
