@@ -2,10 +2,10 @@
 /*
  * A function that is an SMBus controller by its class code, and does nothing.
  *
- * QEMU's amd-iommu tells the guest that the I/O APIC is the function 00:14.0, as
- * it is on AMD's machines, and there is no such function. Newer kernels, such
- * as Linux 7.3, remap interrupts only if that function is an SMBus controller
- * or an ISA bridge.
+ * QEMU's amd-iommu tells the guest that the I/O APIC is the function 00:14.0,
+ * as it is on AMD's machines, and there is no such function. Newer kernels,
+ * such as Linux 7.3, remap interrupts only if that function is an SMBus
+ * controller or an ISA bridge.
  */
 #include "qemu/osdep.h"
 #include "qemu/module.h"
