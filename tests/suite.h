@@ -6,12 +6,12 @@
 #include <stdlib.h>
 
 /*
- * A test ends after a minute, unless it has its own limit. Check's 4 s are too
+ * A test ends after 150 s, unless it has its own limit. Check's 4 s are too
  * few for a program that others leave little of the processors' time.
  */
 __attribute__((constructor)) static void set_timeout(void)
 {
-    setenv("CK_DEFAULT_TIMEOUT", "60", 0);
+    setenv("CK_DEFAULT_TIMEOUT", "150", 0);
 }
 
 /* Runs @suite, takes ownership of it, and prints TAP. Returns the exit status
