@@ -31,7 +31,7 @@
         RANGE("notice", TIME, "0ps", NULL, "1s", 0,                            \
               "with `engine`: from when it is free until it takes a flow; "    \
               "those that became ready within this time are in the order of "  \
-              "the list")
+              "the list. The longest of an engine's flows counts")
 
 /* Of kinds with two ends. topo_pairs.c reads them. */
 #define PAIRS(FROM, TO)                                                        \

@@ -195,10 +195,20 @@ static void load_streams(TopoLoader *loader, TopoFlow *flow)
         }
         g_hash_table_insert(streams, g_strdup(name->text), flow);
     }
+}
+
+static void check_engine(TopoLoader *loader, const TopoFlow *flow)
+{
     if (flow->kind->has_own_fabric && topo_flow_has(flow, "engine")) {
         topo_flow_report(loader, flow, "engine",
                          "a flow of kind path runs alone, so it shares none; "
                          "leave it out");
+    }
+    if (topo_values_given(flow->values, "notice") &&
+        !topo_flow_has(flow, "engine")) {
+        topo_flow_report(loader, flow, "notice",
+                         "it is the time of an engine, and the flow has none; "
+                         "name an `engine`, or leave it out");
     }
 }
 
@@ -238,6 +248,7 @@ TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node)
     find_references(loader, flow);
     load_after(loader, flow);
     load_streams(loader, flow);
+    check_engine(loader, flow);
     if (kind->check) {
         kind->check(loader, flow);
     }

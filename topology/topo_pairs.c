@@ -139,14 +139,17 @@ static TopoNode *flow_of(const Pairs *pairs, const TopoNode *pair,
     const TopoNode *given = topo_node_get(pairs->flow, "streams");
     TopoPlace place = pair->place;
     TopoNode *flow = topo_node_new(TOPO_NODE_MAP, pairs->flow->place);
+    bool has_engine = pairs->engines || topo_node_get(pairs->flow, "engine");
     TopoNode *streams;
 
+    /* A sweep of `in_turn` keeps `notice`, which other rules do not use. */
     for (unsigned i = 0; i < pairs->flow->items->len; i++) {
         const TopoEntry *entry = pairs->flow->items->pdata[i];
 
         if (!g_str_equal(entry->key, "pairs") &&
             !g_str_equal(entry->key, "iterations") &&
-            !g_str_equal(entry->key, "in_turn")) {
+            !g_str_equal(entry->key, "in_turn") &&
+            (has_engine || !g_str_equal(entry->key, "notice"))) {
             topo_node_set(flow, entry->key, entry->place,
                           topo_node_copy(entry->value));
         }

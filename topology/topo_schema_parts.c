@@ -316,9 +316,7 @@ static const TopoKey ntb_keys[] = {
      .type = TOPO_TYPE_LIST,
      .section = &topo_section_bar,
      .help = "its BARs besides the window"},
-    WORD("chip", NULL,
-         "switchtec|amd|intel-gen1|intel-gen1-split|intel-gen3|intel-gen4|"
-         "intel-gen4-spr|intel-gen5|intel-gen6|epf|idt",
+    WORD("chip", NULL, TOPO_LINK_CHIPS "|idt",
          "what it is in an emulated machine, unless its link has another "
          "`chip`"),
     MPS,

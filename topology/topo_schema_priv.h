@@ -45,6 +45,11 @@ typedef enum TopoType {
     TOPO_TYPE_TREE,    /* read by special code; the help says what it may be */
 } TopoType;
 
+/* The chips that both ends of a link can be, in the order of TopoChip */
+#define TOPO_LINK_CHIPS                                                        \
+    "switchtec|amd|intel-gen1|intel-gen1-split|intel-gen3|intel-gen4|"         \
+    "intel-gen4-spr|intel-gen5|intel-gen6|epf"
+
 typedef enum TopoKeyFlags {
     TOPO_KEY_REQUIRED = 1 << 0,
     TOPO_KEY_POWER_OF_TWO = 1 << 1, /* or 0, if the range includes 0 */

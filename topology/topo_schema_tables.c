@@ -201,10 +201,7 @@ static const TopoKey link_keys[] = {
           "`propagation` 1m"),
     RANGE("propagation", TIME, NULL, "0ps", "1ms", 0,
           "time through the cable, one way; instead of a length"),
-    WORD("chip", NULL,
-         "switchtec|amd|intel-gen1|intel-gen1-split|intel-gen3|intel-gen4|"
-         "intel-gen4-spr|intel-gen5|intel-gen6|epf",
-         0,
+    WORD("chip", NULL, TOPO_LINK_CHIPS, 0,
          "the chip that the NTB of an emulated machine is, at both ends; "
          "without it the `chip` of the adapters' parts, else switchtec. A "
          "simulation takes all numbers from the parts"),
