@@ -97,7 +97,7 @@ load_netdev() {
 # an address
 appears() {
     on "$1" "n=0; until ip address add $2/24 dev eth0 2>/dev/null; do
-            n=\$((n + 1)); [ \$n -lt 50 ] || { dmesg | grep -i ntb | tail -n 5; exit 1; }
+            n=\$((n + 1)); [ \$n -lt $((50 * slow)) ] || { dmesg | grep -i ntb | tail -n 5; exit 1; }
             usleep 100000; done
         ip link set eth0 up"
 }
@@ -186,7 +186,7 @@ doorbells() {
     on "$2" "echo 'c 0xff' >$db; echo 's 0xff' >${db}_mask" 2>/dev/null
     on "$1" "echo 's $bits' >$(tool "$1")/peer_db" || return 1
     on "$2" "n=0; until [ \$((\$(cat $db) & 0xff)) -eq $((bits)) ]; do
-            n=\$((n + 1)); [ \$n -lt 50 ] || { echo $2 has \$(cat $db); exit 1; }
+            n=\$((n + 1)); [ \$n -lt $((50 * slow)) ] || { echo $2 has \$(cat $db); exit 1; }
             usleep 100000; done
         echo 'c $bits' >$db && [ \$((\$(cat $db) & $bits)) -eq 0 ]"
 }

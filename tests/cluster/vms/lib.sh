@@ -139,7 +139,7 @@ doorbells() {
     db=$(tool_of "$2" "$1")/db
     on "$1" "echo 's $bits' >$(tool_of "$1" "$2")/peer_db" || return 1
     on "$2" "n=0; until [ \$(cat $db) = $bits ]; do
-            n=\$((n + 1)); [ \$n -lt 50 ] || exit 1; usleep 100000; done
+            n=\$((n + 1)); [ \$n -lt $((50 * slow)) ] || exit 1; usleep 100000; done
         echo 'c $bits' >$db && [ \$(cat $db) = 0x0 ]"
 }
 
