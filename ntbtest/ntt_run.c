@@ -20,7 +20,8 @@ typedef struct Cluster {
     const char *name;
     char *dir; /* of its files; owned */
     bool is_up;
-    char *release;    /* of its kernel; owned */
+    char *release;    /* of its kernel, once it has booted; owned */
+    char *no_boot;    /* the reason for which it never boots; owned */
     gsize *seen;      /* bytes of each host's console that were looked at */
     GPtrArray *hosts; /* of char *, borrowed; ended by NULL */
 } Cluster;
@@ -120,7 +121,8 @@ static void read_release(Cluster *cluster)
     cluster->release = g_strstrip(content(output, 0, &length));
 }
 
-/* Boots the cluster. False, with *ret_why to be freed, if that fails. */
+/* Boots the cluster. False, with *ret_why to be freed, if that fails. A kernel
+ * that did not boot the first time is not tried again for each client. */
 static bool cluster_up(Cluster *cluster, char **ret_why)
 {
     const NttBench *bench = cluster->bench;
@@ -132,6 +134,10 @@ static bool cluster_up(Cluster *cluster, char **ret_why)
                                  cluster->name,  "--timeout", seconds};
     gsize length;
 
+    if (cluster->no_boot) {
+        *ret_why = g_strdup(cluster->no_boot);
+        return false;
+    }
     for (unsigned i = 0; i < G_N_ELEMENTS(words); i++) {
         g_ptr_array_add(argv, (char *)words[i]);
     }
@@ -147,6 +153,9 @@ static bool cluster_up(Cluster *cluster, char **ret_why)
     if (call(cluster, (const char *const *)argv->pdata, NULL, 20 * BOOT_S,
              output) != 0) {
         *ret_why = content(output, 0, &length);
+        if (!cluster->release) {
+            cluster->no_boot = g_strdup(*ret_why);
+        }
         cluster_down(cluster);
         return false;
     }
@@ -352,5 +361,6 @@ void ntt_run(NttBench *bench, const NttSubject *subject,
     g_ptr_array_unref(cluster.hosts);
     g_free(cluster.seen);
     g_free(cluster.release);
+    g_free(cluster.no_boot);
     g_free(cluster.dir);
 }

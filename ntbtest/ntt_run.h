@@ -53,7 +53,8 @@ typedef struct NttBench {
 /*
  * Boots a cluster called @name with @subject, and runs @clients (of NttClient)
  * for each of its pairs. After a fault the cluster boots again, so that what
- * follows does not suffer from it. The cluster is gone at the end.
+ * follows does not suffer from it; one that has never booted is given up at
+ * once. The cluster is gone at the end.
  */
 void ntt_run(NttBench *bench, const NttSubject *subject,
              const GPtrArray *clients, const char *name);

@@ -5,7 +5,8 @@
  * told by its words, is excused. The table shows the worst verdict of a chip
  * and a client. A JUnit report is XML. Each row of the tables belongs to a
  * chip, a client and a step that exist. The image with a kernel has its NTB
- * modules and no others that are built, and is made before any cluster.
+ * modules and no others that are built, and is made before any cluster. A
+ * kernel that does not boot is a fault of each client, and boots once.
  */
 #include <stdio.h>
 #include <string.h>
@@ -627,6 +628,55 @@ START_TEST(images_have_the_ntb_modules_alone)
 }
 END_TEST
 
+static void keep(void *owner, NttResult *result)
+{
+    g_ptr_array_add(owner, result);
+}
+
+START_TEST(a_kernel_that_does_not_boot)
+{
+    g_autoptr(GPtrArray) results =
+        g_ptr_array_new_with_free_func((GDestroyNotify)ntt_result_free);
+    g_autoptr(GPtrArray) clients = g_ptr_array_new();
+    g_autoptr(GPtrArray) keys = g_ptr_array_new();
+    NttKernel kernel = {.keys = keys};
+    g_autofree char *program =
+        g_build_filename(program_folder, "farside", NULL);
+    g_autofree char *calls = g_build_filename(program_folder, "calls", NULL);
+    g_autofree char *said = NULL;
+    NttBench bench = {.program = program,
+                      .clients = program_folder,
+                      .out = program_folder,
+                      .kernel = &kernel,
+                      .slow = 1,
+                      .got = keep,
+                      .owner = results};
+    NttSubject *subject =
+        ntt_subject_new(ntt_chip_find("switchtec"), &kernel, NULL);
+
+    ck_assert_ptr_nonnull(subject);
+    program_put("farside", "#!/bin/sh\n"
+                           "echo $1 $2 >>\"${0%/*}/calls\"\n"
+                           "echo host a does not boot\n"
+                           "[ $2 = down ]\n");
+    ck_assert_int_eq(chmod(program, 0755), 0);
+    g_ptr_array_add(clients, (void *)ntt_client_find("tool"));
+    g_ptr_array_add(clients, (void *)ntt_client_find("perf"));
+    ntt_run(&bench, subject, clients, "ntt-no-boot");
+    ck_assert_uint_eq(results->len, 4); /* two clients, both ways */
+    for (unsigned i = 0; i < results->len; i++) {
+        const NttResult *result = results->pdata[i];
+
+        ck_assert_int_eq(result->verdict, NTT_FAULT);
+        ck_assert_str_eq(result->step, "the hosts boot");
+        ck_assert_ptr_nonnull(strstr(result->text, "host a does not boot"));
+    }
+    ck_assert(g_file_get_contents(calls, &said, NULL, NULL));
+    ck_assert_str_eq(said, "cluster up\ncluster down\n");
+    ntt_subject_free(subject);
+}
+END_TEST
+
 int main(void)
 {
     g_autofree char *cache = g_dir_make_tmp("ntt-XXXXXX", NULL);
@@ -656,6 +706,7 @@ int main(void)
     tcase = tcase_create("program");
     tcase_add_checked_fixture(tcase, program_setup, program_teardown);
     tcase_add_test(tcase, images_have_the_ntb_modules_alone);
+    tcase_add_test(tcase, a_kernel_that_does_not_boot);
     suite_add_tcase(suite, tcase);
     /* The cache of the user who runs the tests is left alone. */
     g_setenv("XDG_CACHE_HOME", cache, TRUE);
