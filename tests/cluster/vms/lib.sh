@@ -10,6 +10,9 @@ set -u
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 . "$here/../../tap.sh"
+slow=$(load_factor) # the machines may have a part of a processor only
+[ "$slow" -le 6 ] || slow=6
+slow=${SLOW:-$slow}
 farside=$1
 tool=${2:-}
 cluster=test-$(basename "$0")-$$
@@ -36,7 +39,7 @@ up() {
     hosts=$*
     begin=$(date +%s%N)
     # shellcheck disable=SC2086 # options are words
-    "$farside" cluster up --name "$cluster" --timeout 120 ${up_options:-} \
+    "$farside" cluster up --name "$cluster" --timeout $((120 * slow)) ${up_options:-} \
         "$here/$file" ||
         return 1
     echo "# up after $((($(date +%s%N) - begin) / 1000000)) ms" >&3
@@ -46,7 +49,7 @@ up() {
 on() {
     local host=$1
     shift
-    timeout "${PATIENCE:-60}" "$farside" cluster exec -c "$cluster" "$host" -- \
+    timeout $((${PATIENCE:-60} * slow)) "$farside" cluster exec -c "$cluster" "$host" -- \
         sh -c "$*" </dev/null
 }
 
