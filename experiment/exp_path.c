@@ -4,6 +4,7 @@
 #include "exp_build.h"
 #include "exp_failure_priv.h"
 #include "fab_endpoint.h"
+#include "fab_flit.h"
 #include "fab_root.h"
 #include "fab_route.h"
 
@@ -90,6 +91,25 @@ static bool complain(GError **error, const char *text)
     return false;
 }
 
+/* Sets the address of a buffer in the RAM, or the node of it, that @target
+ * names. */
+static bool ram_addr(ExpFabric *fabric, const TopoTarget *target,
+                     FabComponent **ret_component, FabBusAddr *ret_addr,
+                     GError **error)
+{
+    FabComponent *component = exp_host(fabric, target->host);
+    FabRoot *root = fab_component_as_root(component);
+
+    if (target->bar < 0
+            ? !fab_root_alloc(root, 1 << 20, 1 << 20, ret_addr)
+            : !fab_root_alloc_in_node(root, (unsigned)target->bar, 1 << 20,
+                                      1 << 20, ret_addr)) {
+        return complain(error, "the host has no memory left for a buffer");
+    }
+    *ret_component = component;
+    return true;
+}
+
 /* Sets the address of the TLP, in the address space of the target's host. */
 static bool target_addr(ExpFabric *fabric, const TopoTarget *target,
                         uint32_t size_bytes, FabComponent **ret_component,
@@ -100,13 +120,7 @@ static bool target_addr(ExpFabric *fabric, const TopoTarget *target,
     int best = -1;
 
     if (target->kind == TOPO_TARGET_RAM) {
-        component = exp_host(fabric, target->host);
-        *ret_component = component;
-        if (!fab_root_alloc(fab_component_as_root(component), 1 << 20, 1 << 20,
-                            ret_addr)) {
-            return complain(error, "the host has no memory left for a buffer");
-        }
-        return true;
+        return ram_addr(fabric, target, ret_component, ret_addr, error);
     }
     if (target->kind != TOPO_TARGET_DEVICE) {
         return complain(error, "a CPU answers no requests; give HOST.ram or a "
@@ -177,6 +191,23 @@ static bool probe_order(Probe *probe, const TopoTarget *from,
     return true;
 }
 
+/* Forgets the way of the first TLP, and waits until a flit begins on its first
+ * link. In FLIT mode the first TLP ends with a flit and its decoding, so another
+ * one at that time would meet the next flit in a place that depends on `fec`. */
+static void await_flit(Probe *probe)
+{
+    SimEngine *engine = exp_engine(probe->fabric);
+
+    if (probe->out->len > 0) {
+        const FabPort *port = g_array_index(probe->out, Crossing, 0).port;
+
+        sim_engine_run_until(
+            engine, fab_port_flit_begin(port, sim_engine_now(engine)));
+    }
+    g_array_set_size(probe->out, 0);
+    g_array_set_size(probe->back, 0);
+}
+
 static bool probe_send(Probe *probe, const TopoTarget *from,
                        const TopoTarget *to, bool is_read, uint32_t size_bytes,
                        GError **error)
@@ -213,11 +244,12 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
         probe_watch(probe, target, there, size_bytes);
     }
     /* The first TLP fills the IOTLBs on the way. The second one is watched. */
+    fab_fabric_set_trace(exp_fabric(fabric), FAB_TRACE_LINK, probe_trace,
+                         probe);
     if (!probe_order(probe, from, source, &dma, error)) {
         return false;
     }
-    fab_fabric_set_trace(exp_fabric(fabric), FAB_TRACE_LINK, probe_trace,
-                         probe);
+    await_flit(probe);
     return probe_order(probe, from, source, &dma, error);
 }
 
