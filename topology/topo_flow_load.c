@@ -149,6 +149,9 @@ static void load_after(TopoLoader *loader, TopoFlow *flow)
         }
         before = g_hash_table_lookup(loader->loaded->flows, name->text);
         if (!before) {
+            if (topo_flow_is_refused(loader, name->text)) {
+                continue;
+            }
             topo_errors_add(loader->errors, name->place,
                             "after: no flow '%s' stands before this one in the "
                             "list; name one that does",
@@ -212,6 +215,21 @@ static void check_engine(TopoLoader *loader, const TopoFlow *flow)
     }
 }
 
+/* The flows of a list of pairs come without these keys. */
+static void check_pairs_keys(TopoLoader *loader, const TopoFlow *flow)
+{
+    static const char *const keys[] = {"iterations", "in_turn"};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (topo_schema_find(&flow->kind->section, keys[i]) &&
+            topo_values_given(flow->values, keys[i])) {
+            topo_flow_report(loader, flow, keys[i],
+                             "it is of a list of pairs, and the flow has none; "
+                             "write `pairs`, or leave it out");
+        }
+    }
+}
+
 static void refuse_kind(TopoLoader *loader, const TopoNode *node)
 {
     const TopoNode *given = topo_node_get(node, "kind");
@@ -249,6 +267,7 @@ TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node)
     load_after(loader, flow);
     load_streams(loader, flow);
     check_engine(loader, flow);
+    check_pairs_keys(loader, flow);
     if (kind->check) {
         kind->check(loader, flow);
     }
