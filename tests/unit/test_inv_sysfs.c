@@ -207,6 +207,10 @@ static const struct {
      "  \"function_type\": \"VirtualFunction\"}]}",
      ":3:20: a VirtualFunction needs its number; add virtual_function_id: 0\n",
      2},
+    {"{\"ib_interfaces\": [\n {\"device\": \"x\", \"virtual_function_id\": 1}]}",
+     ":2:41: a PhysicalFunction has no number; add function_type: "
+     "VirtualFunction, or leave virtual_function_id out\n",
+     2},
     {"{\"ib_interfaces\": [\n {\"device\": \"x\"}]}",
      ":2:13: h has no device 'x'; there are 0x0b60, 0x9999, MT27800 Family "
      "[ConnectX-5], MT28908 Family [ConnectX-6]\n",
