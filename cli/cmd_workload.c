@@ -62,6 +62,7 @@ GPtrArray *cmd_workload_changes(const char *verb, const char *path)
     }
     sets[0] = workload;
     sets[1] = (char *)columns;
-    return cmd_changes_add(verb, sets, changes) ? g_steal_pointer(&changes)
-                                                : NULL;
+    return cmd_changes_add(verb, "--set", sets, changes)
+               ? g_steal_pointer(&changes)
+               : NULL;
 }

@@ -113,6 +113,12 @@ void topo_load_workload(TopoLoader *loader, const TopoValues *file)
         workload->accuracy = accuracy->valid && accuracy->den
                                  ? (double)accuracy->number / accuracy->den
                                  : 0;
+        if (workload->accuracy >= 1) {
+            topo_errors_add(loader->errors, accuracy->place,
+                            "accuracy: %s says nothing of a time; write less "
+                            "than 100%%",
+                            accuracy->text);
+        }
         if (workload->seeds > 1) {
             topo_errors_add(loader->errors, accuracy->place,
                             "accuracy: the results of several seeds have an "
