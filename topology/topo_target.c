@@ -12,7 +12,7 @@ static bool parse_bar(const TopoDevice *device, const char *text, int *ret_bar,
     unsigned i, n;
 
     if (!device->part) {
-        return topo_refuse(error, "%s has no part", device->path);
+        return true; /* reported with the device */
     }
     bars = topo_part_bars(device->part, &n);
     for (i = 0; i < n; i++) {
