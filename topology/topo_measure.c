@@ -110,6 +110,7 @@ static void load_metric(TopoLoader *loader, TopoColumn *column, char **words,
 
         topo_errors_add(loader->errors, place, "unknown flow '%s'%s", name,
                         hint);
+        column->metric = NULL;
     }
 }
 

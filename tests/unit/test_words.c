@@ -511,6 +511,46 @@ START_TEST(check_without_a_terminal)
 }
 END_TEST
 
+/* Each wrong column has one error, with a hint. */
+START_TEST(check_of_columns)
+{
+    static const char text[] =
+        "name: t\n"
+        "hosts: [{name: h, cpu: generic-host, devices: [{name: d, part:\n"
+        "         generic-device, at: rp0}]}]\n"
+        "workload: {flows: [{name: f, kind: dma, device: h.d, count: 1,\n"
+        "           direction: read, target: h.ram, size: 4KiB}]}\n"
+        "measure:\n"
+        "  columns:\n"
+        "    - {name: a, from: flow.g.bandwidth}\n"
+        "    - {name: b, from: flow.f.latencie}\n"
+        "    - {name: c, from: element.h.d.entries_used}\n";
+    static const char expected[] =
+        "8:23: unknown flow 'g'; there is only f\n"
+        "9:7: there is no metric \"latencie\" here; did you mean latency?\n";
+    g_autoptr(GPtrArray) changes = topo_changes_new();
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GString) told = g_string_new(NULL);
+    char *folder = g_dir_make_tmp("words-XXXXXX", NULL);
+    char *file = g_build_filename(folder, "t.yaml", NULL);
+    g_autoptr(GString) words = NULL;
+    g_autofree char *start = g_strconcat(file, ":", NULL);
+    g_autofree char *all = NULL;
+
+    ck_assert(g_file_set_contents(file, text, -1, NULL));
+    ck_assert_ptr_null(stu_check(file, changes, told, errors));
+    all = topo_errors_to_string(errors);
+    words = g_string_new(all);
+    g_string_replace(words, start, "", 0);
+    ck_assert_msg(g_str_has_prefix(words->str, expected), "%s", words->str);
+    ck_assert_uint_eq(topo_errors_count(errors), 3);
+    g_unlink(file);
+    g_rmdir(folder);
+    g_free(file);
+    g_free(folder);
+}
+END_TEST
+
 /* Notes of a check of @flows, on hosts a and b whose root is @cpu. */
 static char *notes_of(const char *cpu, const char *iommu, const char *flows)
 {
@@ -637,6 +677,7 @@ int main(void)
     tcase_add_test(tcase, benchmarks_that_cannot_run);
     tcase_add_test(tcase, run_writes_and_prints);
     tcase_add_test(tcase, check_without_a_terminal);
+    tcase_add_test(tcase, check_of_columns);
     tcase_add_test(tcase, check_tells_what_is_not_forwarded);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
