@@ -38,7 +38,8 @@ static int fit_files(Options *options, char **files)
     options->fit.changes = changes;
     fit = exp_fit_run(files, &options->fit, &error);
     if (!fit) {
-        bool is_input = error->domain == TABLE_ERROR;
+        bool is_input =
+            error->domain == TABLE_ERROR || error->domain == TOPO_ERROR;
 
         cmd_complain("fit", error);
         return is_input ? CMD_USAGE : CMD_DIFFERENT;

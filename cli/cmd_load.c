@@ -18,12 +18,14 @@ int cmd_print_errors(const char *verb, const TopoErrors *errors)
     return CMD_USAGE;
 }
 
-bool cmd_changes_add(const char *verb, char **sets, GPtrArray *changes)
+bool cmd_changes_add(const char *verb, const char *option, char **sets,
+                     GPtrArray *changes)
 {
     g_autoptr(TopoErrors) errors = topo_errors_new();
 
     for (; sets && *sets; sets++) {
-        TopoChange *change = topo_change_parse(*sets, topo_place_set(), errors);
+        TopoPlace place = {option, 0, 0};
+        TopoChange *change = topo_change_parse(*sets, place, errors);
 
         if (change) {
             g_ptr_array_add(changes, change);
@@ -39,8 +41,9 @@ GPtrArray *cmd_changes(const char *verb, char **sets)
 {
     g_autoptr(GPtrArray) changes = topo_changes_new();
 
-    return cmd_changes_add(verb, sets, changes) ? g_steal_pointer(&changes)
-                                                : NULL;
+    return cmd_changes_add(verb, "--set", sets, changes)
+               ? g_steal_pointer(&changes)
+               : NULL;
 }
 
 static TopoDescription *load_one(const char *verb, const char *file,

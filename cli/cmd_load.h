@@ -21,8 +21,10 @@ int cmd_print_errors(const char *verb, const TopoErrors *errors);
  * prints them for @verb and returns NULL. */
 GPtrArray *cmd_changes(const char *verb, char **sets);
 
-/* Adds those changes to @changes. On errors prints them and returns false. */
-bool cmd_changes_add(const char *verb, char **sets, GPtrArray *changes);
+/* Adds the changes that @option has in @sets to @changes. On errors prints them
+ * and returns false. */
+bool cmd_changes_add(const char *verb, const char *option, char **sets,
+                     GPtrArray *changes);
 
 typedef enum CmdLoad {
     CMD_LOAD_ANY,

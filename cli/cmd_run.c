@@ -13,7 +13,7 @@ static bool accuracy_add(const char *share, GPtrArray *changes)
         share ? g_strconcat("workload.accuracy=", share, NULL) : NULL;
     char *sets[] = {set, NULL};
 
-    return cmd_changes_add("run", sets, changes);
+    return cmd_changes_add("run", "--accuracy", sets, changes);
 }
 
 static int run_verb(const CmdVerb *verb, int argc, char **argv)
@@ -78,7 +78,7 @@ static int run_verb(const CmdVerb *verb, int argc, char **argv)
     }
     changes = cmd_workload_changes("run", workload);
     if (changes && accuracy_add(accuracy, changes) &&
-        cmd_changes_add("run", sets, changes)) {
+        cmd_changes_add("run", "--set", sets, changes)) {
         descriptions = cmd_load_all("run", args.words, changes);
     }
     if (!descriptions) {

@@ -45,6 +45,7 @@ static char *quote(const char *path)
 GPtrArray *cmd_workload_changes(const char *verb, const char *path)
 {
     static const char *const others[] = {"plot", "compare"};
+    static const TopoPlace place = {"--workload", 0, 0};
     g_autoptr(GPtrArray) changes = topo_changes_new();
     g_autofree char *full = NULL, *quoted = NULL, *workload = NULL;
     char *sets[3] = {NULL};
@@ -57,11 +58,11 @@ GPtrArray *cmd_workload_changes(const char *verb, const char *path)
     workload = g_strdup_printf(
         "workload={flows: [{name: trace, kind: replay, trace: %s}]}", quoted);
     for (unsigned i = 0; i < G_N_ELEMENTS(others); i++) {
-        g_ptr_array_add(changes,
-                        topo_change_remove(others[i], topo_place_set()));
+        g_ptr_array_add(changes, topo_change_remove(others[i], place));
     }
     sets[0] = workload;
     sets[1] = (char *)columns;
-    return cmd_changes_add(verb, sets, changes) ? g_steal_pointer(&changes)
-                                                : NULL;
+    return cmd_changes_add(verb, place.file, sets, changes)
+               ? g_steal_pointer(&changes)
+               : NULL;
 }

@@ -12,6 +12,9 @@
  */
 #define COMPLETION_TIMEOUT (10 * SIM_MS)
 
+/* The least share of TLPs that must cross a link with bit errors at once. */
+#define UNHARMED_LEAST 1e-6
+
 /* Faults of machines, and those that wait for what only machines have, belong
  * to timed clusters. */
 static bool is_simulated(const TopoFault *fault)
@@ -116,6 +119,29 @@ static bool check_degrade(const TopoFault *fault, const FabPort *port,
     return true;
 }
 
+/* Checks that the run ends: with too many bit errors the largest TLPs are sent
+ * again for ever. A fault that ends, and a run that is stopped, may have them.
+ */
+static bool check_bit_errors(const TopoFault *fault,
+                             const TopoDescription *description,
+                             const FabPort *port, TopoErrors *errors)
+{
+    const TopoWorkload *workload = description->workload;
+    double rate = (double)fault->rate_num / (double)fault->rate_den;
+
+    if (fault->for_ps > 0 || !workload || workload->stop_ps > 0 ||
+        fab_port_unharmed(port, rate) >= UNHARMED_LEAST) {
+        return true;
+    }
+    topo_errors_add(errors, fault->place,
+                    "fault %s: fewer than one in a million TLPs with the "
+                    "largest payload would cross the link, so the run would "
+                    "not end; write a smaller `rate`, `for`, or a `stop` of "
+                    "the workload",
+                    fault->name);
+    return false;
+}
+
 static FabFaultAction action_of(const TopoFault *fault)
 {
     switch (fault->action) {
@@ -150,8 +176,9 @@ static FabFaultEvent event_of(const TopoFault *fault)
     }
 }
 
-static void build_fault(const ExpFabric *fabric, const TopoFault *fault,
-                        TopoErrors *errors)
+static void build_fault(const ExpFabric *fabric,
+                        const TopoDescription *description,
+                        const TopoFault *fault, TopoErrors *errors)
 {
     const TopoLink *link = fault->link;
     const FabComponent *component =
@@ -180,6 +207,10 @@ static void build_fault(const ExpFabric *fabric, const TopoFault *fault,
         !check_degrade(fault, port, errors)) {
         return;
     }
+    if (fault->action == TOPO_FAULT_BIT_ERRORS &&
+        !check_bit_errors(fault, description, port, errors)) {
+        return;
+    }
     if (fault->speed_mtps) {
         params.speed = exp_params_speed(fault->speed_mtps);
     }
@@ -194,7 +225,7 @@ void exp_faults_build(const ExpFabric *fabric,
         const TopoFault *fault = description->faults->pdata[i];
 
         if (is_simulated(fault)) {
-            build_fault(fabric, fault, errors);
+            build_fault(fabric, description, fault, errors);
         }
     }
 }

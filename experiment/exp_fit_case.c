@@ -111,7 +111,8 @@ static GPtrArray *make_changes(const ExpFitOptions *options, const double *at,
         const ExpFitParam *param = options->params->pdata[i];
         g_autofree char *value = fit_param_text(param, at[i]);
         g_autofree char *text = g_strdup_printf("%s=%s", param->path, value);
-        TopoChange *change = topo_change_parse(text, topo_place_set(), errors);
+        TopoPlace place = {"--param", 0, 0};
+        TopoChange *change = topo_change_parse(text, place, errors);
 
         if (change) {
             g_ptr_array_add(changes, change);

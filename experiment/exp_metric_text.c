@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "exp_metric_priv.h"
 
-char *exp_metric_names(ExpScope scope)
+#include "topo_suggest.h"
+
+char *exp_metric_suggest(ExpScope scope, const char *name)
 {
-    g_autoptr(GString) names = g_string_new(NULL);
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
 
     for (unsigned i = 0; i < exp_metric_count; i++) {
         if (exp_metrics[i].scopes & scope) {
-            g_string_append_printf(names, "%s%s", names->len ? ", " : "",
-                                   exp_metrics[i].name);
+            g_ptr_array_add(names, (void *)exp_metrics[i].name);
         }
     }
-    return g_string_free(g_steal_pointer(&names), FALSE);
+    return topo_suggest(name, names);
 }
 
 /* The scopes in the order of the help. */

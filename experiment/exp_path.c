@@ -3,7 +3,9 @@
 
 #include "exp_build.h"
 #include "exp_failure_priv.h"
+#include "fab_account.h"
 #include "fab_endpoint.h"
+#include "fab_flit.h"
 #include "fab_root.h"
 #include "fab_route.h"
 
@@ -90,6 +92,24 @@ static bool complain(GError **error, const char *text)
     return false;
 }
 
+/* Sets the address of a buffer in the RAM, or the node of it, that @target
+ * names. */
+static bool ram_addr(ExpFabric *fabric, const TopoTarget *target,
+                     FabComponent **ret_component, FabBusAddr *ret_addr,
+                     GError **error)
+{
+    FabComponent *component = exp_host(fabric, target->host);
+    FabRoot *root = fab_component_as_root(component);
+
+    if (target->bar < 0 ? !fab_root_alloc(root, 1 << 20, 1 << 20, ret_addr)
+                        : !fab_root_alloc_in_node(root, (unsigned)target->bar,
+                                                  1 << 20, 1 << 20, ret_addr)) {
+        return complain(error, "the host has no memory left for a buffer");
+    }
+    *ret_component = component;
+    return true;
+}
+
 /* Sets the address of the TLP, in the address space of the target's host. */
 static bool target_addr(ExpFabric *fabric, const TopoTarget *target,
                         uint32_t size_bytes, FabComponent **ret_component,
@@ -100,13 +120,7 @@ static bool target_addr(ExpFabric *fabric, const TopoTarget *target,
     int best = -1;
 
     if (target->kind == TOPO_TARGET_RAM) {
-        component = exp_host(fabric, target->host);
-        *ret_component = component;
-        if (!fab_root_alloc(fab_component_as_root(component), 1 << 20, 1 << 20,
-                            ret_addr)) {
-            return complain(error, "the host has no memory left for a buffer");
-        }
-        return true;
+        return ram_addr(fabric, target, ret_component, ret_addr, error);
     }
     if (target->kind != TOPO_TARGET_DEVICE) {
         return complain(error, "a CPU answers no requests; give HOST.ram or a "
@@ -177,6 +191,24 @@ static bool probe_order(Probe *probe, const TopoTarget *from,
     return true;
 }
 
+/* Forgets the way of the first TLP, and waits until a flit begins on its first
+ * link. In FLIT mode the first TLP ends with a flit and its decoding, so
+ * another one at that time would meet the next flit in a place that depends on
+ * `fec`. */
+static void await_flit(Probe *probe)
+{
+    SimEngine *engine = exp_engine(probe->fabric);
+
+    if (probe->out->len > 0) {
+        const FabPort *port = g_array_index(probe->out, Crossing, 0).port;
+
+        sim_engine_run_until(engine,
+                             fab_port_flit_begin(port, sim_engine_now(engine)));
+    }
+    g_array_set_size(probe->out, 0);
+    g_array_set_size(probe->back, 0);
+}
+
 static bool probe_send(Probe *probe, const TopoTarget *from,
                        const TopoTarget *to, bool is_read, uint32_t size_bytes,
                        GError **error)
@@ -213,28 +245,26 @@ static bool probe_send(Probe *probe, const TopoTarget *from,
         probe_watch(probe, target, there, size_bytes);
     }
     /* The first TLP fills the IOTLBs on the way. The second one is watched. */
+    fab_fabric_set_trace(exp_fabric(fabric), FAB_TRACE_LINK, probe_trace,
+                         probe);
     if (!probe_order(probe, from, source, &dma, error)) {
         return false;
     }
-    fab_fabric_set_trace(exp_fabric(fabric), FAB_TRACE_LINK, probe_trace,
-                         probe);
+    await_flit(probe);
     return probe_order(probe, from, source, &dma, error);
 }
 
-static Probe *probe_new(const TopoDescription *description,
-                        const TopoTarget *from, const TopoTarget *to,
-                        bool is_read, uint32_t size_bytes, GError **error)
+static Probe *probe_new(const TopoDescription *description, GError **error)
 {
-    g_autoptr(Probe) probe = g_new0(Probe, 1);
+    Probe *probe = g_new0(Probe, 1);
 
     probe->out = g_array_new(FALSE, FALSE, sizeof(Crossing));
     probe->back = g_array_new(FALSE, FALSE, sizeof(Crossing));
     probe->fabric = exp_build(description, error);
-    if (!probe->fabric ||
-        !probe_send(probe, from, to, is_read, size_bytes, error)) {
-        return NULL;
+    if (!probe->fabric) {
+        g_clear_pointer(&probe, probe_free);
     }
-    return g_steal_pointer(&probe);
+    return probe;
 }
 
 /* ---- Results ---------------------------------------------------------- */
@@ -420,10 +450,10 @@ ExpPath *exp_path_new(const TopoDescription *description,
     bool reads = !has_via && request->is_read;
 
     path->legs = g_ptr_array_new_with_free_func(leg_free);
-    first = probe_new(description, &request->from,
-                      has_via ? &request->via : &request->to, reads,
-                      request->size_bytes, error);
-    if (!first) {
+    first = probe_new(description, error);
+    if (!first || !probe_send(first, &request->from,
+                              has_via ? &request->via : &request->to, reads,
+                              request->size_bytes, error)) {
         return NULL;
     }
     if (first->out->len == 0) {
@@ -442,9 +472,9 @@ ExpPath *exp_path_new(const TopoDescription *description,
         count_hops(path, chain);
         mirror_hops(path->legs->pdata[0], back, false);
     } else if (has_via) {
-        second = probe_new(description, &request->to, &request->via, true,
-                           request->size_bytes, error);
-        if (!second) {
+        second = probe_new(description, error);
+        if (!second || !probe_send(second, &request->to, &request->via, true,
+                                   request->size_bytes, error)) {
             return NULL;
         }
         if (second->out->len == 0) {
@@ -473,6 +503,30 @@ ExpPath *exp_path_of_flow(const TopoDescription *description,
     };
 
     return exp_path_new(description, &request, error);
+}
+
+const TopoHost *exp_path_refusing(const TopoDescription *description,
+                                  const ExpPathRequest *request)
+{
+    g_autoptr(Probe) probe = probe_new(description, NULL);
+    const FabLoss *losses;
+    unsigned count;
+
+    if (!probe || probe_send(probe, &request->from, &request->to,
+                             request->is_read, request->size_bytes, NULL)) {
+        return NULL;
+    }
+    losses = fab_account_losses(exp_fabric(probe->fabric), &count);
+    for (unsigned i = 0; i < count * description->hosts->len; i++) {
+        const FabLoss *loss = &losses[i % count];
+        const TopoHost *host = description->hosts->pdata[i / count];
+
+        if (loss->cause == FAB_LOSS_NOT_FORWARDED &&
+            loss->component == exp_host(probe->fabric, host)) {
+            return host;
+        }
+    }
+    return NULL;
 }
 
 void exp_path_free(ExpPath *path)

@@ -186,11 +186,11 @@ void exp_point_check_columns(const TopoDescription *description,
         }
         metric = exp_metric_find(scope, column->metric);
         if (!metric) {
-            g_autofree char *names = exp_metric_names(scope);
+            g_autofree char *hint = exp_metric_suggest(scope, column->metric);
 
             topo_errors_add(errors, column->place,
-                            "there is no metric \"%s\" here; metrics are %s",
-                            column->metric, names);
+                            "there is no metric \"%s\" here%s", column->metric,
+                            hint);
         } else if (column->statistic != TOPO_STATISTIC_NONE &&
                    !exp_metric_is_distribution(metric)) {
             topo_errors_add(errors, column->place,

@@ -10,7 +10,9 @@
 #include "dl_select.h"
 #include "inv_machine_priv.h"
 #include "inv_names_priv.h"
+#include "table_file.h"
 #include "table_text.h"
+#include "topo_file.h"
 
 #define CONFIG_HEADER_TYPE 0x0e /* PCIe 5.0 s7.5.1.1.9 */
 #define MULTIFUNCTION      0x80
@@ -20,16 +22,32 @@
 #define BORROWED_FIRST 0x1f000
 #define BORROWED_LAST  0x1ffff
 
+/* No file of /sys that is read here is longer. */
+#define FILE_MAX_BYTES ((size_t)1 << 20)
+
+/* Returns the bytes of @file in @dir; NULL if it cannot be read. A copy of a
+ * tree may come from anywhere, so it may have a pipe or a device in the place
+ * of a file, which would never end. */
+static char *read_bytes(const char *dir, const char *file, size_t *ret_length)
+{
+    g_autofree char *path = g_build_filename(dir, file, NULL);
+    char *bytes;
+
+    return !table_file_is_special(path) &&
+                   topo_file_read(path, FILE_MAX_BYTES, &bytes, ret_length,
+                                  NULL)
+               ? bytes
+               : NULL;
+}
+
 /* Returns the text of @file in @dir without the line's end; NULL if it cannot
  * be read. */
 static char *read_text(const char *dir, const char *file)
 {
-    g_autofree char *path = g_build_filename(dir, file, NULL);
-    g_autofree char *text = NULL;
+    size_t length;
+    g_autofree char *text = read_bytes(dir, file, &length);
 
-    return g_file_get_contents(path, &text, NULL, NULL)
-               ? table_text_from(g_strchomp(text), -1, false)
-               : NULL;
+    return text ? table_text_from(g_strchomp(text), -1, false) : NULL;
 }
 
 /* Reads a number of @base. Returns false and sets @error if the file is missing
@@ -161,11 +179,10 @@ static uint64_t read_guid(const char *dir)
  * the read-only part (PCIe 5.0 s6.28); NULL if there is none. */
 static char *read_serial(const char *dir)
 {
-    g_autofree char *path = g_build_filename(dir, "vpd", NULL);
-    g_autofree char *text = NULL;
     size_t length, at = 0;
+    g_autofree char *text = read_bytes(dir, "vpd", &length);
 
-    if (!g_file_get_contents(path, &text, &length, NULL)) {
+    if (!text) {
         return NULL;
     }
     /* Large resources: a tag, two bytes of length, content. */
@@ -205,12 +222,10 @@ static char *read_path(const char *dir, const char *name)
 
 static bool is_multifunction(const char *dir)
 {
-    g_autofree char *path = g_build_filename(dir, "config", NULL);
-    g_autofree char *config = NULL;
     size_t length;
+    g_autofree char *config = read_bytes(dir, "config", &length);
 
-    return g_file_get_contents(path, &config, &length, NULL) &&
-           length > CONFIG_HEADER_TYPE &&
+    return config && length > CONFIG_HEADER_TYPE &&
            (config[CONFIG_HEADER_TYPE] & MULTIFUNCTION) != 0;
 }
 

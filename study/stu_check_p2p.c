@@ -3,79 +3,161 @@
 
 #include <string.h>
 
-#include "topo_flow.h"
+#include "exp_path.h"
 
-/* The switch below the root port that leads to @device; NULL: there is none.
- * *@ret_port gets the number of the root port. */
-static const TopoSwitch *root_port_of(const TopoDevice *device,
-                                      unsigned *ret_port)
+/* The direction of requests. */
+typedef enum Does {
+    READS,
+    WRITES,
+    READS_IF_READ,  /* if the flow's `direction` is read; or else it writes */
+    WRITES_IF_READ, /* the other way round */
+} Does;
+
+/* The requests of each kind of flow: @from sends them to @to. */
+static const struct {
+    const char *kind, *from, *to;
+    Does does;
+    const char *unless; /* nullable: there are none if the flow has this key */
+} accesses[] = {
+    {"copy", "device", "driver", READS, NULL},
+    {"copy", "device", "buffer", READS_IF_READ, NULL},
+    {"dma", "device", "target", READS_IF_READ, NULL},
+    {"mmio", "host", "target", READS_IF_READ, NULL},
+    {"move", "device", "from", READS, NULL},
+    {"move", "device", "to", WRITES, NULL},
+    {"nvme", "device", "sq", READS, NULL},
+    {"nvme", "device", "by", READS, "sq"},
+    {"nvme", "device", "driver", READS, "by"},
+    {"nvme", "device", "buffer", WRITES_IF_READ, NULL},
+    {"path", "from", "to", READS_IF_READ, "via"},
+    {"path", "from", "via", WRITES, NULL},
+    {"path", "to", "via", READS, NULL},
+    {"pingpong", "from", "to", WRITES, "via"},
+    {"pingpong", "to", "from", WRITES, "via"},
+    {"pingpong", "from", "via", READS, NULL},
+    {"tcp-devmem", "to", "device", WRITES, NULL},
+    {"threads", "by", "target", READS_IF_READ, NULL},
+    {"transfer", "from", "to", WRITES, "via"},
+    {"transfer", "from", "via", WRITES, NULL},
+    {"transfer", "to", "via", READS, NULL},
+};
+
+/* A check, with what it has found so far. */
+typedef struct Check {
+    const TopoDescription *description;
+    GHashTable *found; /* words of a request to the TopoHost that refuses it */
+    GString *notes;
+} Check;
+
+/* The end of requests that @key names; of a host its RAM, or its CPU if it
+ * @sends them. */
+static TopoTarget end_of(const TopoFlow *flow, const char *key, bool sends)
 {
-    const TopoAttach *at = &device->at;
-    const TopoSwitch *top = NULL;
+    TopoTarget target = topo_flow_target(flow, key);
 
-    while (at->parent) {
-        top = at->parent;
-        at = &top->at;
+    if (target.kind == TOPO_TARGET_CPU && !sends) {
+        target.kind = TOPO_TARGET_RAM;
     }
-    *ret_port = at->port;
-    return top;
+    return target;
 }
 
-static bool is_read(const TopoFlow *flow)
+static char *end_text(const TopoTarget *target)
 {
-    const char *kind = topo_flow_kind(flow);
-
-    return (strcmp(kind, "dma") == 0 || strcmp(kind, "path") == 0 ||
-            strcmp(kind, "threads") == 0) &&
-           topo_flow_is(flow, "direction", "read");
+    return target->kind == TOPO_TARGET_DEVICE
+               ? g_strdup(target->device->path)
+               : g_strconcat(target->host->name,
+                             target->kind == TOPO_TARGET_RAM ? ".ram" : ".cpu",
+                             NULL);
 }
 
-/* Tells of @flow if its two devices are below two ports of a root that does not
- * forward what it sends. Partitions of a chip may have a way of their own. */
-static void flow_check(const TopoFlow *flow, GString *notes)
+/* Tells of the requests of @flow from @from to @to. */
+static void request_check(Check *check, const TopoFlow *flow, TopoTarget from,
+                          TopoTarget to, bool is_read)
 {
-    TopoDevice *ends[2];
-    const TopoSwitch *tops[2];
-    const TopoRootPort *ports;
+    ExpPathRequest request = {
+        .from = from, .to = to, .is_read = is_read, .size_bytes = 4};
+    g_autofree char *sender = end_text(&from), *receiver = end_text(&to);
+    g_autofree char *words =
+        g_strdup_printf("%s of %s %s %s", is_read ? "reads" : "writes", sender,
+                        is_read ? "from" : "to", receiver);
+    g_autofree char *place = topo_place_to_string(topo_flow_place(flow));
     const TopoPart *cpu;
-    const char *p2p;
-    unsigned at[2], count;
-    g_autofree char *place = NULL;
+    void *host;
 
-    if (!topo_flow_get_devices(flow, ends) || ends[0]->host != ends[1]->host) {
+    if (!g_hash_table_lookup_extended(check->found, words, NULL, &host)) {
+        host = (void *)exp_path_refusing(check->description, &request);
+        g_hash_table_insert(check->found, g_strdup(words), host);
+    }
+    if (!host) {
         return;
     }
-    for (unsigned i = 0; i < 2; i++) {
-        tops[i] = root_port_of(ends[i], &at[i]);
-    }
-    cpu = ends[0]->host->cpu;
-    p2p = topo_part_text(cpu, "p2p");
-    if (at[0] == at[1] || strcmp(p2p, "all") == 0 ||
-        (strcmp(p2p, "writes") == 0 && !is_read(flow)) ||
-        (tops[0] && tops[1] && tops[0]->chip &&
-         g_strcmp0(tops[0]->chip, tops[1]->chip) == 0)) {
-        return;
-    }
-    ports = topo_part_root_ports(cpu, &count);
-    place = topo_place_to_string(topo_flow_place(flow));
+    cpu = ((const TopoHost *)host)->cpu;
     g_string_append_printf(
-        notes,
+        check->notes,
         "%s: flow %s: the root of %s does not forward %s between its ports "
-        "%s and %s (p2p: %s), so they meet %s\n",
-        place, topo_flow_name(flow), ends[0]->host->name,
-        is_read(flow) ? "reads" : "writes", ports[at[0]].name,
-        ports[at[1]].name, p2p,
+        "(p2p: %s), so they meet %s\n",
+        place, topo_flow_name(flow), ((const TopoHost *)host)->name, words,
+        topo_part_text(cpu, "p2p"),
         strcmp(topo_part_text(cpu, "p2p_refused"), "ca") == 0
             ? "Completer Abort"
             : "Unsupported Request");
+}
+
+static void flow_check(Check *check, const TopoFlow *flow)
+{
+    const char *kind = topo_flow_kind(flow);
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(accesses); i++) {
+        TopoTarget from, to;
+        Does does = accesses[i].does;
+        bool both;
+
+        if (strcmp(kind, accesses[i].kind) != 0 ||
+            (accesses[i].unless &&
+             topo_flow_target(flow, accesses[i].unless).kind !=
+                 TOPO_TARGET_NONE)) {
+            continue;
+        }
+        from = end_of(flow, accesses[i].from, true);
+        to = end_of(flow, accesses[i].to, false);
+        if (from.kind == TOPO_TARGET_NONE || to.kind == TOPO_TARGET_NONE) {
+            continue;
+        }
+        both = strcmp(kind, "dma") == 0 &&
+               topo_flow_is(flow, "direction", "write-read");
+        if (does == READS_IF_READ || does == WRITES_IF_READ) {
+            does = topo_flow_is(flow, "direction", "read") ==
+                           (does == READS_IF_READ)
+                       ? READS
+                       : WRITES;
+        }
+        if (does == WRITES || both) {
+            request_check(check, flow, from, to, false);
+        }
+        if (does == READS || both) {
+            request_check(check, flow, from, to, true);
+        }
+    }
 }
 
 void stu_check_p2p(const TopoDescription *description, GString *notes)
 {
     const GPtrArray *flows =
         description->workload ? description->workload->flows : NULL;
+    Check check = {description, NULL, notes};
+    bool refuses = false;
 
-    for (unsigned i = 0; flows && i < flows->len; i++) {
-        flow_check(flows->pdata[i], notes);
+    for (unsigned i = 0; i < description->hosts->len; i++) {
+        const TopoHost *host = description->hosts->pdata[i];
+
+        refuses |= strcmp(topo_part_text(host->cpu, "p2p"), "all") != 0;
     }
+    if (!refuses) {
+        return;
+    }
+    check.found = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    for (unsigned i = 0; flows && i < flows->len; i++) {
+        flow_check(&check, flows->pdata[i]);
+    }
+    g_hash_table_unref(check.found);
 }

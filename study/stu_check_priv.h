@@ -4,9 +4,8 @@
 
 #include "topo_description.h"
 
-/* Appends a line to @notes for each flow between devices of a host whose root
- * does not forward its requests (key `p2p` of a cpu). The description has no
- * errors. */
+/* Appends a line to @notes for requests of each flow that a root on their way
+ * does not forward (key `p2p` of a cpu). The description has no errors. */
 void stu_check_p2p(const TopoDescription *description, GString *notes);
 
 #endif

@@ -174,7 +174,13 @@ TopoDevice *topo_flow_device(const TopoFlow *flow, const char *key)
 
 TopoTarget topo_flow_target(const TopoFlow *flow, const char *key)
 {
-    return *get_target(flow, key, TOPO_TYPE_TARGET);
+    const TopoSection *section = flow->values->section;
+    unsigned index = topo_schema_index(section, key);
+    TopoType type = section->keys[index].type;
+
+    g_assert(type == TOPO_TYPE_TARGET || type == TOPO_TYPE_DEVICE ||
+             type == TOPO_TYPE_HOST);
+    return flow->targets[index];
 }
 
 /* ---- For the checks of the kinds --------------------------------------- */

@@ -490,10 +490,12 @@ static const TopoKey path_keys[] = {
     FLOW("path"),
     NEEDS_TARGET("from", TOPO_MAY_BE_DEVICE | TOPO_MAY_BE_CPU,
                  "`host.device` or `host.cpu`"),
-    NEEDS_TARGET("to", TOPO_MAY_BE_RAM | TOPO_MAY_BE_BAR,
-                 "`host.ram`, `host.device` or `host.device.bar1`"),
-    MAY_TARGET("via", TOPO_MAY_BE_RAM,
-               "`host.ram` in which the data rests on the way"),
+    NEEDS_TARGET(
+        "to", MEMORY,
+        "`host.ram`, `host.ram.node0`, `host.device` or `host.device.bar1`"),
+    MAY_TARGET("via", TOPO_MAY_BE_RAM | TOPO_MAY_BE_NODE,
+               "`host.ram`, or a node of it, in which the data rests on the "
+               "way"),
     WORD("direction", "write", "read|write", 0,
          "write: `from` writes to `to`; read: `from` reads from it"),
     RANGE("size", BYTES, "4B", "1B", "4096B", 0, "bytes of the payload"),

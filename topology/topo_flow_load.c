@@ -135,6 +135,38 @@ static void add_before(TopoLoader *loader, TopoFlow *flow, TopoFlow *before,
     g_ptr_array_add(flow->after, before);
 }
 
+/* Returns whether @flow goes on until the `stop` of the workload. */
+static bool is_endless(const TopoLoader *loader, const TopoFlow *flow)
+{
+    static const char *const keys[] = {"count", "total"};
+    const TopoSection *section = &flow->kind->section;
+
+    if (loader->loaded->pub.workload->stop_ps == 0 ||
+        !topo_schema_find(section, "count")) {
+        return false;
+    }
+    for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (topo_schema_find(section, keys[i])) {
+            const TopoValue *value = topo_values_get(flow->values, keys[i]);
+
+            if (value->given || value->valid) { /* a default is valid */
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static void report_endless(TopoLoader *loader, const TopoFlow *before,
+                           const char *key, TopoPlace place)
+{
+    topo_errors_add(loader->errors, place,
+                    "%s: flow %s has no end, so this one would never begin; "
+                    "give that flow a count, or let this one not wait (of "
+                    "pairs with in_turn: none)",
+                    key, topo_flow_name(before));
+}
+
 static void load_after(TopoLoader *loader, TopoFlow *flow)
 {
     g_autoptr(GPtrArray) names = topo_values_items(flow->values, "after");
@@ -149,6 +181,9 @@ static void load_after(TopoLoader *loader, TopoFlow *flow)
         }
         before = g_hash_table_lookup(loader->loaded->flows, name->text);
         if (!before) {
+            if (topo_flow_is_refused(loader, name->text)) {
+                continue;
+            }
             topo_errors_add(loader->errors, name->place,
                             "after: no flow '%s' stands before this one in the "
                             "list; name one that does",
@@ -158,6 +193,8 @@ static void load_after(TopoLoader *loader, TopoFlow *flow)
                             "after: a flow of kind path runs alone, so it "
                             "waits for no other flow and no other flow for it; "
                             "leave it out");
+        } else if (is_endless(loader, before)) {
+            report_endless(loader, before, "after", name->place);
         } else {
             add_before(loader, flow, before, name->text);
         }
@@ -190,6 +227,8 @@ static void load_streams(TopoLoader *loader, TopoFlow *flow)
                             "streams: '%s' stands in the list twice; write "
                             "it once",
                             name->text);
+        } else if (before && is_endless(loader, before)) {
+            report_endless(loader, before, "streams", name->place);
         } else if (before && !g_ptr_array_find(flow->after, before, NULL)) {
             g_ptr_array_add(flow->after, before);
         }
@@ -209,6 +248,21 @@ static void check_engine(TopoLoader *loader, const TopoFlow *flow)
         topo_flow_report(loader, flow, "notice",
                          "it is the time of an engine, and the flow has none; "
                          "name an `engine`, or leave it out");
+    }
+}
+
+/* The flows of a list of pairs come without these keys. */
+static void check_pairs_keys(TopoLoader *loader, const TopoFlow *flow)
+{
+    static const char *const keys[] = {"iterations", "in_turn"};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(keys); i++) {
+        if (topo_schema_find(&flow->kind->section, keys[i]) &&
+            topo_values_given(flow->values, keys[i])) {
+            topo_flow_report(loader, flow, keys[i],
+                             "it is of a list of pairs, and the flow has none; "
+                             "write `pairs`, or leave it out");
+        }
     }
 }
 
@@ -249,6 +303,7 @@ TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node)
     load_after(loader, flow);
     load_streams(loader, flow);
     check_engine(loader, flow);
+    check_pairs_keys(loader, flow);
     if (kind->check) {
         kind->check(loader, flow);
     }

@@ -48,6 +48,10 @@ TopoFlow *topo_flow_new(TopoLoader *loader, const TopoNode *node);
  * then. */
 GPtrArray *topo_pairs_expand(TopoLoader *loader, const TopoNode *node);
 
+/* Returns whether @name is that of a flow, or of a list of pairs or one of its
+ * flows, that was refused. Its own error is reported. */
+bool topo_flow_is_refused(const TopoLoader *loader, const char *name);
+
 /* Frees a TopoFlow; usable as GDestroyNotify. */
 void topo_flow_free(void *flow);
 

@@ -329,9 +329,7 @@ static bool is_point(const GPtrArray *changes)
     unsigned i;
 
     for (i = 0; changes && i < changes->len; i++) {
-        TopoPlace place = topo_change_place(g_ptr_array_index(changes, i));
-
-        if (strcmp(place.file, topo_place_set().file) != 0) {
+        if (topo_change_place(g_ptr_array_index(changes, i)).line > 0) {
             return true;
         }
     }

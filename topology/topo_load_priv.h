@@ -21,7 +21,7 @@ typedef struct TopoLoaded {
     GHashTable *elements;  /* set of "host.name", of all switches and devices */
     GHashTable *switches;  /* "host.name" to TopoSwitch */
     GHashTable *devices;   /* "host.name" to TopoDevice */
-    GHashTable *flows;     /* name to TopoFlow */
+    GHashTable *flows;     /* name to TopoFlow; NULL: it is refused */
     GHashTable *streams;   /* name to the last TopoFlow so far in the stream */
     GHashTable *borrowers; /* lent TopoDevice to the TopoHost that borrows it */
 } TopoLoaded;

@@ -143,7 +143,7 @@ TopoDevice *topo_load_take_device(TopoLoaded *loaded, const char *path,
         number >= count) {
         topo_refuse(error,
                     "%s has %u virtual functions, counted from vf0; more come "
-                    "from `set: {card.vfs: 4}`, or `vm: {virtual_functions: 4}`"
+                    "from `set: {card.vfs: N}`, or `vm: {virtual_functions: N}`"
                     " of the device",
                     device->path, count);
         return NULL;

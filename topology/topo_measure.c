@@ -2,7 +2,7 @@
 /* The columns of the results, their comparison and their plot. */
 #include <string.h>
 
-#include "topo_load_priv.h"
+#include "topo_flow_priv.h"
 #include "topo_units.h"
 
 static const struct {
@@ -103,12 +103,14 @@ static void load_metric(TopoLoader *loader, TopoColumn *column, char **words,
                     : g_strjoin(".", words[1], words[2], words[3], NULL);
     column->source_name = topo_load_text(loader, name);
     if (column->source == TOPO_SOURCE_FLOW &&
-        !g_hash_table_contains(loader->loaded->flows, name)) {
+        !g_hash_table_lookup(loader->loaded->flows, name) &&
+        !topo_flow_is_refused(loader, name)) {
         g_autoptr(GPtrArray) names = topo_load_names(loader->loaded->flows);
         g_autofree char *hint = topo_suggest(name, names);
 
         topo_errors_add(loader->errors, place, "unknown flow '%s'%s", name,
                         hint);
+        column->metric = NULL;
     }
 }
 

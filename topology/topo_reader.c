@@ -156,7 +156,15 @@ static bool read_fraction(const TopoKey *key, TopoValue *value,
             return false;
         }
         text[strlen(text) - 1] = '\0';
-        if (strcmp(text, "0") == 0) {
+        if (!g_ascii_isdigit(*text)) {
+            report(errors, value->place,
+                   "%s: %s is not a percentage; write for example 1%%",
+                   key->key, value->text);
+            return false;
+        }
+        if (text[strspn(text, "0")] == '\0' ||
+            (g_str_has_prefix(text, "0.") &&
+             text[2 + strspn(text + 2, "0")] == '\0')) {
             value->number = 0;
             value->den = 1;
             return true;

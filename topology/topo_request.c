@@ -135,9 +135,16 @@ static TopoRequest *request_new(const TopoNode *node, TopoErrors *errors)
                         "a VirtualFunction needs its number; add "
                         "virtual_function_id: 0");
     }
-    if (request->is_virtual && has_number) {
+    if (has_number) {
         request->virtual_place =
             topo_values_get(values, "virtual_function_id")->place;
+    }
+    if (has_number && !request->is_virtual) {
+        topo_errors_add(errors, request->virtual_place,
+                        "a PhysicalFunction has no number; add function_type: "
+                        "VirtualFunction, or leave virtual_function_id out");
+    }
+    if (request->is_virtual && has_number) {
         request->virtual_function =
             (unsigned)topo_values_number(values, "virtual_function_id");
     }

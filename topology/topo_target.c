@@ -12,7 +12,7 @@ static bool parse_bar(const TopoDevice *device, const char *text, int *ret_bar,
     unsigned i, n;
 
     if (!device->part) {
-        return topo_refuse(error, "%s has no part", device->path);
+        return true; /* reported with the device */
     }
     bars = topo_part_bars(device->part, &n);
     for (i = 0; i < n; i++) {
@@ -38,7 +38,7 @@ static bool parse_node(const TopoHost *host, const char *text, int *ret_node,
     unsigned i, n, most = 0;
 
     if (!host->cpu) {
-        return topo_refuse(error, "host %s has no CPU", host->name);
+        return true; /* reported with the host */
     }
     ports = topo_part_root_ports(host->cpu, &n);
     for (i = 0; i < n; i++) {

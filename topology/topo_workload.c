@@ -2,6 +2,38 @@
 /* Reads `workload:`. */
 #include "topo_flow_priv.h"
 
+#include <string.h>
+
+/* Enters the name of a flow, or a list of pairs, that is refused. */
+static void enter_refused(TopoLoader *loader, const TopoNode *node)
+{
+    const char *name = topo_node_get_text(node, "name");
+
+    if (name && !g_hash_table_contains(loader->loaded->flows, name)) {
+        g_hash_table_insert(loader->loaded->flows, (void *)name, NULL);
+    }
+}
+
+bool topo_flow_is_refused(const TopoLoader *loader, const char *name)
+{
+    g_autofree char *list = g_strdup(name);
+    void *flow;
+
+    if (g_hash_table_lookup_extended(loader->loaded->flows, name, NULL,
+                                     &flow)) {
+        return !flow;
+    }
+    /* The flows of a list have its name and a number. */
+    for (size_t n = strlen(list); n > 0 && g_ascii_isdigit(list[n - 1]); n--) {
+        list[n - 1] = '\0';
+        if (g_hash_table_lookup_extended(loader->loaded->flows, list, NULL,
+                                         &flow)) {
+            return !flow;
+        }
+    }
+    return false;
+}
+
 static TopoFlow *load_flow(TopoLoader *loader, TopoWorkload *workload,
                            const TopoNode *node)
 {
@@ -9,6 +41,7 @@ static TopoFlow *load_flow(TopoLoader *loader, TopoWorkload *workload,
     const TopoValue *name;
 
     if (!flow) {
+        enter_refused(loader, node);
         return NULL;
     }
     flow->index = workload->flows->len;
@@ -38,6 +71,7 @@ static void load_pairs(TopoLoader *loader, TopoWorkload *workload,
         }
     }
     if (!last || topo_errors_count(loader->errors) > before) {
+        enter_refused(loader, node);
         return;
     }
     last->pairs = nodes->len;
@@ -79,6 +113,12 @@ void topo_load_workload(TopoLoader *loader, const TopoValues *file)
         workload->accuracy = accuracy->valid && accuracy->den
                                  ? (double)accuracy->number / accuracy->den
                                  : 0;
+        if (workload->accuracy >= 1) {
+            topo_errors_add(loader->errors, accuracy->place,
+                            "accuracy: %s says nothing of a time; write less "
+                            "than 100%%",
+                            accuracy->text);
+        }
         if (workload->seeds > 1) {
             topo_errors_add(loader->errors, accuracy->place,
                             "accuracy: the results of several seeds have an "

@@ -54,8 +54,9 @@ ExpValue exp_metric_get(const ExpMetric *metric, const ExpSubject *subject);
  * tells nothing. */
 bool exp_metric_has_failed(const ExpMetric *metric, const ExpSubject *subject);
 
-/* Returns all names of @scope, separated by ", ". The caller frees the text. */
-char *exp_metric_names(ExpScope scope);
+/* Returns a hint for @name, which no metric of @scope has, as topo_suggest().
+ * The caller frees it. */
+char *exp_metric_suggest(ExpScope scope, const char *name);
 
 /* Appends a table in markdown for each scope: all metrics, each with an example
  * of a column. The hosts and flows of the examples are those of

@@ -69,6 +69,11 @@ ExpPath *exp_path_new(const TopoDescription *description,
 /* Like exp_path_new(), for @flow, which is of kind path. */
 ExpPath *exp_path_of_flow(const TopoDescription *description,
                           const TopoFlow *flow, GError **error);
+/* Sends a TLP as exp_path_new() does, without `via`. Returns the host whose
+ * root does not forward it from port to port (`p2p` of its part); NULL if all
+ * do, or if there is another reason why it does not arrive. */
+const TopoHost *exp_path_refusing(const TopoDescription *description,
+                                  const ExpPathRequest *request);
 void exp_path_free(ExpPath *path);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(ExpPath, exp_path_free)
 

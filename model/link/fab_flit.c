@@ -97,6 +97,11 @@ uint64_t fab_flits_number(const FabFlits *flits, SimTime time)
     return flit_at(flits, (uint64_t)time * FAB_PS_FRACTION - 1, &since);
 }
 
+SimTime fab_flits_begin(const FabFlits *flits, uint64_t number)
+{
+    return (SimTime)(flit_begin(flits, number) / FAB_PS_FRACTION);
+}
+
 SimTime fab_flits_end(const FabFlits *flits, uint64_t number)
 {
     return (SimTime)((flit_begin(flits, number) + flit_time(flits)) /

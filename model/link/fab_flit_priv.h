@@ -38,6 +38,8 @@ SimTime fab_flits_take(FabFlits *flits, SimTime now, uint32_t bytes,
 /* Returns the number of the flit in which the byte lies that ends at @time, in
  * ps; @time must be one of the times of fab_flits_take(). */
 uint64_t fab_flits_number(const FabFlits *flits, SimTime time);
+/* Returns when flit @number begins, in ps. */
+SimTime fab_flits_begin(const FabFlits *flits, uint64_t number);
 /* Returns when flit @number has left, in ps. */
 SimTime fab_flits_end(const FabFlits *flits, uint64_t number);
 /* Returns the number of the first flit that begins at @time, in ps, or later.

@@ -2,6 +2,7 @@
 #include "fab_arbiter_priv.h"
 #include "fab_credits_priv.h"
 #include "fab_fabric_priv.h"
+#include "fab_flit.h"
 #include "fab_link_priv.h"
 
 /* ---- The wire -------------------------------------------------------- */
@@ -113,6 +114,14 @@ static inline void deliver(FabPort *port, FabTlp *tlp, SimTime start,
     if (port->flight.head == tlp) {
         sim_event_schedule(&port->arrive_event, tlp->arrive_at);
     }
+}
+
+SimTime fab_port_flit_begin(const FabPort *port, SimTime time)
+{
+    return port->in_flits
+               ? MAX(time, fab_flits_begin(port->flits,
+                                           fab_flits_next(port->flits, time)))
+               : time;
 }
 
 SimTime fab_port_received(const FabPort *port, SimTime end)

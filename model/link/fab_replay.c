@@ -2,6 +2,7 @@
 #include "fab_replay_priv.h"
 
 #include "fab_account_priv.h"
+#include "fab_fault.h"
 #include "fab_link_priv.h"
 #include "fab_waits_priv.h"
 #include "sim_random.h"
@@ -113,22 +114,42 @@ static bool is_hit_within(FabReplay *replay, uint64_t parts)
     return true;
 }
 
+/* The bits on the wire of a byte: 10 with 8b/10b, 8.125 with 128b/130b; in
+ * eighths. */
+static uint32_t bit_eighths(const FabPort *port)
+{
+    return port->speed >= FAB_SPEED_8_0GT ? 65 : 80;
+}
+
+double fab_port_unharmed(const FabPort *port, double rate)
+{
+    const uint32_t header = 16;
+    uint32_t bytes = header + fab_port_mps_bytes(port);
+    double good = 1 - (port->in_flits ? fab_flit_bad_rate(rate) : rate);
+    double unharmed = 1;
+    uint32_t units =
+        port->in_flits ? (bytes + FAB_FLIT_TLP_BYTES - 1) / FAB_FLIT_TLP_BYTES
+                       : (bytes + FAB_TLP_FRAME_BYTES) * bit_eighths(port) / 8;
+
+    while (units-- > 0) {
+        unharmed *= good;
+    }
+    return unharmed;
+}
+
 static bool has_errors(const FabReplay *replay, SimTime time)
 {
     return replay->rate > 0 && time >= replay->begin && time < replay->end;
 }
 
-/* Returns whether @bytes that @port sends at @time get a bit error. A byte has
- * 10 bits on the wire with 8b/10b, and 8.125 with 128b/130b. In FLIT mode the
- * rate is that of bad flits, and they are in one. */
+/* Returns whether @bytes that @port sends at @time get a bit error. In FLIT
+ * mode the rate is that of bad flits, and they are in one. */
 static bool is_hit(FabPort *port, uint32_t bytes, SimTime time)
 {
     FabReplay *replay = replay_of(port);
-    uint64_t parts =
-        port->in_flits
-            ? BIT_PARTS
-            : bytes * BIT_PARTS *
-                  (port->speed >= FAB_SPEED_8_0GT ? 65ull : 80ull) / 8;
+    uint64_t parts = port->in_flits
+                         ? BIT_PARTS
+                         : (uint64_t)bytes * BIT_PARTS * bit_eighths(port) / 8;
 
     return has_errors(replay, time) && is_hit_within(replay, parts);
 }

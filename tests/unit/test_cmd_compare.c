@@ -103,6 +103,8 @@ static const struct {
     {"fit teaching/two-hosts.yaml --set workload.accuracy=1% "
      "-p parts.generic-host.memory.reads=1..2",
      2, "", "a fit needs exact values; remove workload.accuracy"},
+    {"fit oracles/pciebench-haswell/latency.yaml -p parts.nfp-6000.tagz=1..2",
+     2, "", "--param: path 'parts.nfp-6000.tagz' leads nowhere"},
     {"", 2, "", "a verb is missing"},
     {"comapre", 2, "", "did you mean compare?"},
     {"cluster statsu", 2, "", "\"statsu\"; did you mean status?"},

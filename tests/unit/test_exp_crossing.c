@@ -8,6 +8,7 @@
  * several cables between two hosts has its own time; a link that is down loses
  * what is on it, and nothing else, also if another link needs long; and of the
  * other faults the fabric has those of links, but not those that machines see.
+ * The path itself is the closed form, also in FLIT mode and into a node of RAM.
  */
 #include "exp_crossing.h"
 #include <string.h>
@@ -160,6 +161,25 @@ static int64_t path_ns(const Rig *rig, const char *from, const char *to,
     return (path->time_ps + 999) / 1000;
 }
 
+/* The time of a path in the description @text, in ps. */
+static int64_t path_of_text(const char *text, const char *from, const char *to,
+                            bool is_read, uint32_t bytes)
+{
+    Rig *rig = rig_of_text("t.yaml", text, NULL);
+    ExpPathRequest request = {.is_read = is_read, .size_bytes = bytes};
+    GError *error = NULL;
+    g_autoptr(ExpPath) path = NULL;
+    int64_t time_ps;
+
+    ck_assert(topo_find_target(rig->description, from, &request.from, &error));
+    ck_assert(topo_find_target(rig->description, to, &request.to, &error));
+    path = exp_path_new(rig->description, &request, &error);
+    ck_assert_msg(path, "%s", error ? error->message : "");
+    time_ps = path->time_ps;
+    rig_free(rig);
+    return time_ps;
+}
+
 /* Times are rounded up to ns, and links carry remainders of less. */
 static void assert_near(int64_t got, int64_t wanted)
 {
@@ -218,6 +238,54 @@ START_TEST(a_late_answer_delays_the_completion)
     check_access(NULL, NULL, 30);
     check_access(NULL, NULL, 5000);
     check_access("a.edu", "b.edu", 5000);
+}
+END_TEST
+
+/* An x1 link at 64.0GT/s carries a flit in 32 ns, and a write of 256 B takes
+ * two. Then come FEC, and 2 TB/s of the RAM. */
+START_TEST(a_path_in_flit_mode_begins_with_a_flit)
+{
+    static const unsigned fecs[] = {0, 2, 20, 90};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(fecs); i++) {
+        g_autofree char *text = g_strdup_printf(
+            "name: t\n"
+            "parts:\n"
+            "  cpu: {base: generic-host, fec: %uns, root_ports: [{name: rp0,\n"
+            "        speed: 64.0GT/s, width: x1}]}\n"
+            "  device: {base: generic-device, speed: 64.0GT/s}\n"
+            "hosts:\n"
+            "  - {name: h, cpu: cpu, devices: [{name: d, part: device,\n"
+            "     at: rp0}]}\n",
+            fecs[i]);
+
+        ck_assert_int_eq(path_of_text(text, "h.d", "h.ram", false, 4),
+                         32002 + fecs[i] * 1000);
+        ck_assert_int_eq(path_of_text(text, "h.d", "h.ram", false, 256),
+                         64128 + fecs[i] * 1000);
+    }
+}
+END_TEST
+
+/* MRd of 24 B and CplD of 16 B with their framing, 100 ns of memory, and to the
+ * other node 70 ns in each direction and 4 B at 20 GB/s. */
+START_TEST(a_path_ends_in_the_node_that_is_named)
+{
+    static const char text[] =
+        "name: t\n"
+        "parts:\n"
+        "  cpu: {base: generic-host, nodes: {latency: 70ns, bandwidth: 20GB/s},\n"
+        "        root_ports: [{name: rp0, speed: 16.0GT/s, width: x16},\n"
+        "                     {name: rp1, speed: 16.0GT/s, width: x16, node: 1}]}\n"
+        "hosts:\n"
+        "  - {name: h, cpu: cpu, devices: [{name: d, part: generic-device,\n"
+        "     at: rp0}]}\n";
+    int64_t near = path_of_text(text, "h.d", "h.ram.node0", true, 4);
+    int64_t far = path_of_text(text, "h.d", "h.ram.node1", true, 4);
+
+    ck_assert_int_ge(near, 101523);
+    ck_assert_int_le(near, 101524);
+    ck_assert_int_eq(far - near, 2 * 70000 + 200);
 }
 END_TEST
 
@@ -875,6 +943,8 @@ int main(void)
 
     tcase_add_test(tcase, an_access_takes_the_time_of_its_path);
     tcase_add_test(tcase, a_late_answer_delays_the_completion);
+    tcase_add_test(tcase, a_path_in_flit_mode_begins_with_a_flit);
+    tcase_add_test(tcase, a_path_ends_in_the_node_that_is_named);
     tcase_add_test(tcase, each_two_hosts_of_a_chip_have_a_way);
     tcase_add_test(tcase, a_read_does_not_pass_writes);
     tcase_add_test(tcase, stores_share_a_narrow_link);

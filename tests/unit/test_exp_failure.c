@@ -282,6 +282,56 @@ START_TEST(a_flow_that_fails_has_no_numbers)
 }
 END_TEST
 
+/* With a rate r a TLP of 280 B, 2275 bits, is unharmed with (1 - r)^2275: one
+ * in a million at 0.00605. In FLIT mode two flits must have no group of bytes
+ * in which two are wrong: one in a million between 0.0055 and 0.0065. */
+START_TEST(bit_errors_that_nothing_survives_are_refused)
+{
+    static const struct {
+        const char *speed, *fault, *workload;
+        bool is_refused;
+    } cases[] = {
+        {"16.0GT/s", "rate: 0.0055", "", false},
+        {"16.0GT/s", "rate: 0.0065", "", true},
+        {"16.0GT/s", "rate: 0.5", "", true},
+        {"16.0GT/s", "rate: 0.5, for: 1ms", "", false},
+        {"16.0GT/s", "rate: 0.5", "  stop: 1ms\n", false},
+        {"16.0GT/s", "count: 9", "", false},
+        {"64.0GT/s", "rate: 0.0045", "", false},
+        {"64.0GT/s", "rate: 0.0075", "", true},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(TopoErrors) errors = topo_errors_new();
+        g_autofree char *text = g_strdup_printf(
+            "name: bad\n"
+            "parts:\n"
+            "  cpu: {base: generic-host, root_ports: [{name: rp0, speed: %s,\n"
+            "        width: x4}]}\n"
+            "  device: {base: generic-device, speed: %s}\n"
+            "hosts:\n"
+            "  - {name: h, cpu: cpu, devices: [{name: d, part: device,\n"
+            "     at: rp0}]}\n"
+            "faults: [{name: x, target: h.d, action: bit-errors, %s}]\n"
+            "workload:\n%s" FLOW("write"),
+            cases[i].speed, cases[i].speed, cases[i].fault, cases[i].workload);
+        g_autoptr(TopoDescription) description = topo_load_buffer(
+            "bad.yaml", text, strlen(text), PARTS, NULL, errors);
+
+        ck_assert(description);
+        exp_plan_check(description, errors);
+        if (cases[i].is_refused) {
+            g_autofree char *words = topo_errors_to_string(errors);
+
+            ck_assert_uint_eq(topo_errors_count(errors), 1);
+            ck_assert(g_str_has_prefix(words, "bad.yaml:9:10: fault x: "));
+        } else {
+            ck_assert_uint_eq(topo_errors_count(errors), 0);
+        }
+    }
+}
+END_TEST
+
 /* A link that goes down under load: what is written and what is lost is what
  * was ordered, to the byte. */
 START_TEST(bytes_arrive_or_are_lost)
@@ -440,6 +490,7 @@ int main(void)
     tcase_add_test(tcase, payloads_that_are_too_large_are_malformed);
     tcase_add_loop_test(tcase, copies_in_turn_fill_the_links, 0,
                         G_N_ELEMENTS(turns));
+    tcase_add_test(tcase, bit_errors_that_nothing_survives_are_refused);
     tcase_add_test(tcase, bytes_arrive_or_are_lost);
     tcase_add_test(tcase, a_lent_device_reaches_its_borrower);
     suite_add_tcase(suite, tcase);

@@ -4,11 +4,13 @@
  * from pci.ids, and the interface of the driver or, without one, that of the
  * naming rule. Virtual functions, bridges and borrowed functions are left out.
  * A file of requests selects on it, with errors at the place in the file. A
- * tree that a host has sent is unpacked, and nothing else that it may send.
+ * tree that a host has sent is unpacked, and nothing else that it may send. A
+ * pipe or a device in the place of a file is not read.
  */
 #include <glib/gstdio.h>
 #include <json-glib/json-glib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -206,6 +208,10 @@ static const struct {
     {"{\"ib_interfaces\": [\n {\"device\": \"x\",\n"
      "  \"function_type\": \"VirtualFunction\"}]}",
      ":3:20: a VirtualFunction needs its number; add virtual_function_id: 0\n",
+     2},
+    {"{\"ib_interfaces\": [\n {\"device\": \"x\", \"virtual_function_id\": 1}]}",
+     ":2:41: a PhysicalFunction has no number; add function_type: "
+     "VirtualFunction, or leave virtual_function_id out\n",
      2},
     {"{\"ib_interfaces\": [\n {\"device\": \"x\"}]}",
      ":2:13: h has no device 'x'; there are 0x0b60, 0x9999, MT27800 Family "
@@ -406,6 +412,33 @@ START_TEST(no_tree_is_refused)
 }
 END_TEST
 
+/* Things in the place of a file that would never end. */
+START_TEST(what_is_no_file_is_not_read)
+{
+    static const char *const names[] = {"device", "config", "vpd", "numa_node"};
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(names) * 2; i++) {
+        const char *name = names[i / 2];
+        g_autofree char *path = g_strconcat(PCI "0000:ca:00.0/", name, NULL);
+        g_autofree char *place = program_place(path);
+        bool is_needed = strcmp(name, "device") == 0;
+
+        if (i == 0) {
+            put_tree();
+        }
+        g_unlink(place);
+        ck_assert_int_eq(
+            i % 2 ? symlink("/dev/zero", place) : mkfifo(place, 0600), 0);
+        ck_assert_int_eq(program_run("inventory --sysfs @/sys --ids @/ids"),
+                         is_needed ? 2 : 0);
+        ck_assert(!is_needed || strstr(program_err, "0000:ca:00.0/device is no "
+                                                    "number"));
+        g_unlink(place);
+        put("0000:ca:00.0", name, is_needed ? "0x101b\n" : "1\n");
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("sysfs");
@@ -425,6 +458,7 @@ int main(void)
                         G_N_ELEMENTS(strange));
     tcase_add_test(tcase, nothing_is_written_elsewhere);
     tcase_add_test(tcase, no_tree_is_refused);
+    tcase_add_test(tcase, what_is_no_file_is_not_read);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

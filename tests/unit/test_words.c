@@ -511,49 +511,149 @@ START_TEST(check_without_a_terminal)
 }
 END_TEST
 
-/* A read between two root ports: the root may not forward it. */
-START_TEST(check_tells_what_is_not_forwarded)
+/* Each wrong column has one error, with a hint. */
+START_TEST(check_of_columns)
 {
-    static const struct {
-        const char *p2p, *told; /* NULL: nothing */
-    } cases[] = {
-        {"all", NULL},
-        {"writes", "flow f: the root of h does not forward reads between its "
-                   "ports rp0 and rp1 (p2p: writes), so they meet Unsupported "
-                   "Request\n"},
-        {"none, p2p_refused: ca", "so they meet Completer Abort\n"},
-    };
+    static const char text[] =
+        "name: t\n"
+        "hosts: [{name: h, cpu: generic-host, devices: [{name: d, part:\n"
+        "         generic-device, at: rp0}]}]\n"
+        "workload: {flows: [{name: f, kind: dma, device: h.d, count: 1,\n"
+        "           direction: read, target: h.ram, size: 4KiB}]}\n"
+        "measure:\n"
+        "  columns:\n"
+        "    - {name: a, from: flow.g.bandwidth}\n"
+        "    - {name: b, from: flow.f.latencie}\n"
+        "    - {name: c, from: element.h.d.entries_used}\n";
+    static const char expected[] =
+        "8:23: unknown flow 'g'; there is only f\n"
+        "9:7: there is no metric \"latencie\" here; did you mean latency?\n";
     g_autoptr(GPtrArray) changes = topo_changes_new();
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    g_autoptr(GString) told = g_string_new(NULL);
+    char *folder = g_dir_make_tmp("words-XXXXXX", NULL);
+    char *file = g_build_filename(folder, "t.yaml", NULL);
+    g_autoptr(GString) words = NULL;
+    g_autofree char *start = g_strconcat(file, ":", NULL);
+    g_autofree char *all = NULL;
+
+    ck_assert(g_file_set_contents(file, text, -1, NULL));
+    ck_assert_ptr_null(stu_check(file, changes, told, errors));
+    all = topo_errors_to_string(errors);
+    words = g_string_new(all);
+    g_string_replace(words, start, "", 0);
+    ck_assert_msg(g_str_has_prefix(words->str, expected), "%s", words->str);
+    ck_assert_uint_eq(topo_errors_count(errors), 3);
+    g_unlink(file);
+    g_rmdir(folder);
+    g_free(file);
+    g_free(folder);
+}
+END_TEST
+
+/* Notes of a check of @flows, on hosts a and b whose root is @cpu. */
+static char *notes_of(const char *cpu, const char *iommu, const char *flows)
+{
+    g_autoptr(GPtrArray) changes = topo_changes_new();
+    g_autoptr(TopoErrors) errors = topo_errors_new();
+    GString *told = g_string_new(NULL);
     char *folder = g_dir_make_tmp("words-XXXXXX", NULL);
     char *file = g_build_filename(folder, "p2p.yaml", NULL);
+    g_autofree char *size = NULL;
+    g_autofree char *text = g_strdup_printf(
+        "name: t\n"
+        "parts:\n"
+        "  cpu: {base: generic-host, p2p: %s}\n"
+        "  gpu: {base: quadro-k420}\n"
+        "hosts:\n"
+        "  - name: \"{n}\"\n"
+        "    each: {n: [a, b]}\n"
+        "    cpu: cpu\n"
+        "    iommu: %s\n"
+        "    switches: [{name: sw, part: generic-switch, at: rp0}]\n"
+        "    devices:\n"
+        "      - {name: \"d{i}\", part: gpu, at: sw, repeat: 2}\n"
+        "      - {name: ssd, part: optane-900p, at: rp1}\n"
+        "      - {name: mover, part: mxh930-dma, at: rp2}\n"
+        "      - {name: ntb, part: generic-ntb, at: rp3}\n"
+        "links: [{name: c, ends: [a.ntb, b.ntb]}]\n"
+        "workload:\n"
+        "  flows:\n"
+        "    - {name: f, %s}\n",
+        cpu, iommu, flows);
 
-    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
-        g_autoptr(TopoErrors) errors = topo_errors_new();
-        g_autoptr(GString) told = g_string_new(NULL);
-        g_autofree char *size = NULL;
-        g_autofree char *text = g_strdup_printf(
-            "name: t\n"
-            "parts: {cpu: {base: generic-host, p2p: %s}}\n"
-            "hosts:\n"
-            "  - name: h\n"
-            "    cpu: cpu\n"
-            "    devices: [{name: \"d{i}\", part: generic-device,\n"
-            "               at: \"rp{i}\", repeat: 2}]\n"
-            "workload:\n"
-            "  flows: [{name: f, kind: dma, device: h.d0, direction: read,\n"
-            "           target: h.d1, size: 4KiB, total: 64KiB}]\n",
-            cases[i].p2p);
-
-        ck_assert(g_file_set_contents(file, text, -1, NULL));
-        size = stu_check(file, changes, told, errors);
-        ck_assert_ptr_nonnull(size);
-        ck_assert(cases[i].told ? g_str_has_suffix(told->str, cases[i].told)
-                                : told->len == 0);
+    ck_assert(g_file_set_contents(file, text, -1, NULL));
+    size = stu_check(file, changes, told, errors);
+    if (!size) {
+        ck_abort_msg("%s", topo_errors_to_string(errors));
     }
     g_unlink(file);
     g_rmdir(folder);
     g_free(file);
     g_free(folder);
+    return g_string_free(told, FALSE);
+}
+
+/* Roots on the way of a flow that may not forward its requests. Without ACS two
+ * devices of a switch do not need the root. */
+START_TEST(check_tells_what_is_not_forwarded)
+{
+#define DMA  "kind: dma, size: 4KiB, count: 1, device: a.d0, "
+#define NVME "kind: nvme, size: 4KiB, device: a.ssd, "
+    static const struct {
+        const char *cpu, *iommu, *flow;
+        const char *told; /* ends of the lines, or "" */
+    } cases[] = {
+        {"all", "off", DMA "direction: read, target: a.ssd", ""},
+        {"writes", "off", DMA "direction: write, target: a.ssd", ""},
+        {"writes", "off", DMA "direction: read, target: a.ssd",
+         "a does not forward reads of a.d0 from a.ssd between its ports (p2p: "
+         "writes), so they meet Unsupported Request\n"},
+        {"none, p2p_refused: ca", "off", DMA "direction: read, target: a.ssd",
+         "so they meet Completer Abort\n"},
+        {"writes", "off", DMA "direction: write-read, target: a.ssd",
+         "a does not forward reads of a.d0 from a.ssd between its ports (p2p: "
+         "writes), so they meet Unsupported Request\n"},
+        {"none", "off", DMA "direction: write, target: a.d1", ""},
+        {"none", "on", DMA "direction: write, target: a.d1",
+         "a does not forward writes of a.d0 to a.d1 between its ports (p2p: "
+         "none), so they meet Unsupported Request\n"},
+        {"none", "off", DMA "direction: write, target: a.ram", ""},
+        {"none", "off", DMA "direction: write, target: b.ram",
+         "a does not forward writes of a.d0 to b.ram between its ports (p2p: "
+         "none), so they meet Unsupported Request\n"},
+        {"writes", "off", "kind: mmio, host: a, direction: read, target: b.d0",
+         "b does not forward reads of a.cpu from b.d0 between its ports (p2p: "
+         "writes), so they meet Unsupported Request\n"},
+        {"writes", "off",
+         "kind: copy, device: a.d0, direction: read, buffer: a.ssd, size: 4KiB",
+         "a does not forward reads of a.d0 from a.ssd between its ports (p2p: "
+         "writes), so they meet Unsupported Request\n"},
+        {"writes", "off", NVME "direction: read, buffer: a.d0", ""},
+        {"writes", "off", NVME "direction: write, buffer: a.d0",
+         "a does not forward reads of a.ssd from a.d0 between its ports (p2p: "
+         "writes), so they meet Unsupported Request\n"},
+        {"writes", "off", NVME "direction: read, sq: a.d0",
+         "a does not forward reads of a.ssd from a.d0 between its ports (p2p: "
+         "writes), so they meet Unsupported Request\n"},
+        {"writes", "off",
+         "kind: move, device: a.mover, from: a.ssd, to: a.ram, size: 4KiB",
+         "a does not forward reads of a.mover from a.ssd between its ports "
+         "(p2p: writes), so they meet Unsupported Request\n"},
+        {"none", "off", "kind: transfer, from: a.d0, to: b.d0, size: 4KiB",
+         "a does not forward writes of a.d0 to b.d0 between its ports (p2p: "
+         "none), so they meet Unsupported Request\n"},
+    };
+
+    for (unsigned i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *told =
+            notes_of(cases[i].cpu, cases[i].iommu, cases[i].flow);
+
+        ck_assert_msg(*cases[i].told ? g_str_has_suffix(told, cases[i].told) &&
+                                           strchr(told, '\n')[1] == '\0'
+                                     : !*told,
+                      "%u: %s", i, told);
+    }
 }
 END_TEST
 
@@ -577,6 +677,7 @@ int main(void)
     tcase_add_test(tcase, benchmarks_that_cannot_run);
     tcase_add_test(tcase, run_writes_and_prints);
     tcase_add_test(tcase, check_without_a_terminal);
+    tcase_add_test(tcase, check_of_columns);
     tcase_add_test(tcase, check_tells_what_is_not_forwarded);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -8,8 +8,8 @@
 
 /*
  * A place in a description. Lines and columns count from 1. Line 0 stands
- * for the whole file, or for the command line if @file is "--set". @file
- * lives as long as the process.
+ * for the whole file, or for an option, such as "--set", if that is @file.
+ * @file lives as long as the process.
  */
 typedef struct TopoPlace {
     const char *file;

@@ -58,7 +58,8 @@ int64_t topo_flow_time(const TopoFlow *flow, const char *key); /* ps */
 bool topo_flow_is(const TopoFlow *flow, const char *key, const char *word);
 
 /* Return the thing that the reference @key names. If @key has no value, the
- * host and the device are NULL, and the target is of kind TOPO_TARGET_NONE. */
+ * host and the device are NULL, and the target is of kind TOPO_TARGET_NONE. A
+ * host is a target of kind TOPO_TARGET_CPU. */
 TopoHost *topo_flow_host(const TopoFlow *flow, const char *key);
 TopoDevice *topo_flow_device(const TopoFlow *flow, const char *key);
 TopoTarget topo_flow_target(const TopoFlow *flow, const char *key);

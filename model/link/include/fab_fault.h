@@ -51,6 +51,10 @@ typedef struct FabFault {
     bool from_port, from_peer;
 } FabFault;
 
+/* The probability that a TLP with the largest payload crosses the link of @port
+ * unharmed, if each bit on the wire is wrong with probability @rate. */
+double fab_port_unharmed(const FabPort *port, double rate);
+
 /* Gives the link of @port the fault @fault. */
 void fab_port_add_fault(FabPort *port, const FabFault *fault);
 
