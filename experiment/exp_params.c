@@ -298,6 +298,7 @@ FabEndpointParams exp_params_endpoint(const TopoPart *part)
         .tags = topo_part_int(part, "tags"),
         .read_latency = topo_part_time(part, "dma.read_latency"),
         .write_latency = topo_part_time(part, "dma.write_latency"),
+        .write_gap = topo_part_time(part, "dma.write_gap"),
         .writes = topo_part_int(part, "dma.writes"),
         .flight_bytes = topo_part_bytes(part, "dma.in_flight"),
         .queue = topo_part_int(part, "dma.queue"),

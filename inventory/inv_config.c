@@ -23,6 +23,7 @@
 #define EXTENDED        0x100
 #define EXTENDED_ACS    0x000d
 #define EXTENDED_SR_IOV 0x0010
+#define EXTENDED_DEV_3  0x002f /* PCIe 6.0 s7.7.9 */
 
 /* The bytes of a dump. */
 typedef struct Config {
@@ -84,7 +85,10 @@ static void decode_control(InvFunction *function, const Config *config,
     settings->mps_bytes = mps < 6 ? 128u << mps : 0;
     settings->mrrs_bytes = mrrs < 6 ? 128u << mrrs : 0;
     if (at + DEVICE_CONTROL_2 + 2 <= config->n) {
-        settings->ten_bit_tags = u16(config, at + DEVICE_CONTROL_2) >> 12 & 1;
+        unsigned control_2 = u16(config, at + DEVICE_CONTROL_2);
+
+        settings->id_ordering = control_2 >> 8 & 1;
+        settings->ten_bit_tags = control_2 >> 12 & 1;
     }
 }
 
@@ -104,9 +108,11 @@ static void decode_express(InvMachine *machine, InvFunction *function,
             function->port = (InvPort)(config->bytes[at + 2] >> 4);
             decode_control(function, config, at);
             if (function->port < INV_PORT_INTEGRATED) {
+                unsigned control = u16(config, at + LINK_CONTROL);
+
                 decode_link(machine, function, config, at);
-                function->settings.rcb_bytes =
-                    u16(config, at + LINK_CONTROL) >> 3 & 1 ? 128 : 64;
+                function->settings.rcb_bytes = control >> 3 & 1 ? 128 : 64;
+                function->settings.flits_off = control >> 13 & 1;
             }
             machine->has_links = true;
             return;
@@ -115,7 +121,7 @@ static void decode_express(InvMachine *machine, InvFunction *function,
     }
 }
 
-/* Reads ACS (s7.7.8) and SR-IOV (s9.3.3). */
+/* Reads ACS (s7.7.8), SR-IOV (s9.3.3) and Device 3. */
 static void decode_extended(InvFunction *function, const Config *config)
 {
     InvSettings *settings = &function->settings;
@@ -140,6 +146,8 @@ static void decode_extended(InvFunction *function, const Config *config)
             settings->vfs = u16(config, at + 0x10);
             settings->vf_offset = u16(config, at + 0x14);
             settings->vf_stride = u16(config, at + 0x16);
+        } else if (id == EXTENDED_DEV_3 && at + 10 <= config->n) {
+            settings->fourteen_bit_tags = u16(config, at + 8) >> 2 & 1;
         }
         at = u16(config, at + 2) >> 4;
     }

@@ -23,6 +23,7 @@ typedef enum Register {
     REGISTER_OTHER,
     REGISTER_DEVICE_CONTROL,
     REGISTER_DEVICE_CONTROL_2,
+    REGISTER_DEVICE_CONTROL_3,
     REGISTER_LINK_CAPABILITIES,
     REGISTER_LINK_CONTROL,
     REGISTER_LINK_STATUS,
@@ -291,6 +292,10 @@ static void read_settings(Reader *reader, const char *line)
         break;
     case REGISTER_DEVICE_CONTROL_2:
         read_switch(line, "10BitTagReq", &settings->ten_bit_tags);
+        read_switch(line, "IDOReq", &settings->id_ordering);
+        break;
+    case REGISTER_DEVICE_CONTROL_3:
+        read_switch(line, "14-Bit Tag Requester", &settings->fourteen_bit_tags);
         break;
     case REGISTER_LINK_CAPABILITIES:
         read_link(reader, line, false);
@@ -300,6 +305,7 @@ static void read_settings(Reader *reader, const char *line)
         break;
     case REGISTER_LINK_CONTROL:
         read_number(line, "RCB ", &settings->rcb_bytes);
+        read_switch(line, "FltModeDis", &settings->flits_off);
         break;
     case REGISTER_ACS_CAPABILITIES:
         read_switch(line, "ReqRedir", &settings->acs_can_redirect);
@@ -329,6 +335,9 @@ static void find_register(Reader *reader, const char *line)
     } words[] = {
         {"DevCtl:", REGISTER_DEVICE_CONTROL},
         {"DevCtl2:", REGISTER_DEVICE_CONTROL_2},
+        /* It is within the lines of DevCtl2. */
+        {"AtomicOpsCtl:", REGISTER_DEVICE_CONTROL_2},
+        {"DevCtl3:", REGISTER_DEVICE_CONTROL_3},
         {"LnkCap:", REGISTER_LINK_CAPABILITIES},
         {"LnkCtl:", REGISTER_LINK_CONTROL},
         {"LnkSta:", REGISTER_LINK_STATUS},

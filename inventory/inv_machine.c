@@ -55,7 +55,10 @@ InvFunction *inv_machine_add(InvMachine *machine, TopoPciAddress address)
     function->port = INV_PORT_NONE;
     function->settings = (InvSettings){.extended_tags = -1,
                                        .ten_bit_tags = -1,
+                                       .fourteen_bit_tags = -1,
                                        .relaxed_ordering = -1,
+                                       .id_ordering = -1,
+                                       .flits_off = -1,
                                        .acs_can_redirect = -1,
                                        .acs_redirect = -1,
                                        .acs_completions = -1,
@@ -167,6 +170,47 @@ static int compare_functions(const void *a, const void *b)
     return topo_address_compare(first->address, second->address);
 }
 
+/* Takes the speed of FLIT mode from @function. */
+static void take_flits(InvMachine *machine, InvFunction *function)
+{
+    if (function->pub.speed_mtps == INV_SPEED_MAX) {
+        g_autofree char *address =
+            topo_address_to_string(function->pub.address);
+
+        function->pub.speed_mtps = INV_SPEED_NO_FLITS;
+        inv_machine_note(
+            machine,
+            "Flit Mode Disable is set at an end of their links, so "
+            "these are taken as ones of 32.0GT/s",
+            address);
+    }
+}
+
+/* A link whose port above or whose function below has Flit Mode Disable is not
+ * in FLIT mode. In the model one is if both ends can do its speed. */
+static void take_disabled_flits(InvMachine *machine)
+{
+    for (unsigned i = 0; i < machine->functions->len; i++) {
+        InvFunction *function = machine->functions->pdata[i];
+
+        if (function->settings.flits_off != 1) {
+            continue;
+        }
+        take_flits(machine, function);
+        for (unsigned j = i + 1; j < machine->functions->len &&
+                                 (function->port == INV_PORT_ROOT ||
+                                  function->port == INV_PORT_DOWNSTREAM);
+             j++) {
+            InvFunction *below = machine->functions->pdata[j];
+
+            if (below->pub.address.domain == function->pub.address.domain &&
+                below->pub.address.bus == function->pub.secondary) {
+                take_flits(machine, below);
+            }
+        }
+    }
+}
+
 bool inv_machine_finish(InvMachine *machine, const char *name, GError **error)
 {
     g_ptr_array_sort(machine->functions, compare_functions);
@@ -191,6 +235,7 @@ bool inv_machine_finish(InvMachine *machine, const char *name, GError **error)
             return false;
         }
     }
+    take_disabled_flits(machine);
     return true;
 }
 

@@ -27,19 +27,22 @@ typedef struct InvRegion {
 /* Settings of a function that software can change, and its virtual functions.
  * 0 is "not known" of a size and of a number, -1 of a switch. */
 typedef struct InvSettings {
-    unsigned mps_bytes;   /* Max_Payload_Size (PCIe 5.0 s7.5.3.4) */
-    unsigned mrrs_bytes;  /* Max_Read_Request_Size */
-    unsigned rcb_bytes;   /* Read Completion Boundary (s7.5.3.7) */
-    int extended_tags;    /* Extended Tag Field Enable */
-    int ten_bit_tags;     /* 10-Bit Tag Requester Enable (s7.5.3.16) */
-    int relaxed_ordering; /* Enable Relaxed Ordering */
-    int acs_can_redirect; /* ACS P2P Request Redirect (s7.7.8.2) */
-    int acs_redirect;     /* its enable bit (s7.7.8.3) */
-    int acs_completions;  /* ACS P2P Completion Redirect Enable */
-    int acs_direct;       /* ACS Direct Translated P2P Enable */
-    unsigned vfs;         /* NumVFs (PCIe 5.0 s9.3.3.7) */
-    unsigned vf_offset;   /* First VF Offset */
-    unsigned vf_stride;   /* VF Stride */
+    unsigned mps_bytes;    /* Max_Payload_Size (PCIe 5.0 s7.5.3.4) */
+    unsigned mrrs_bytes;   /* Max_Read_Request_Size */
+    unsigned rcb_bytes;    /* Read Completion Boundary (s7.5.3.7) */
+    int extended_tags;     /* Extended Tag Field Enable */
+    int ten_bit_tags;      /* 10-Bit Tag Requester Enable (s7.5.3.16) */
+    int fourteen_bit_tags; /* 14-Bit Tag Requester Enable (PCIe 6.0 s7.7.9.3) */
+    int relaxed_ordering;  /* Enable Relaxed Ordering */
+    int id_ordering;       /* IDO Request Enable (s7.5.3.16) */
+    int flits_off;         /* Flit Mode Disable (PCIe 6.0 s7.5.3.7) */
+    int acs_can_redirect;  /* ACS P2P Request Redirect (s7.7.8.2) */
+    int acs_redirect;      /* its enable bit (s7.7.8.3) */
+    int acs_completions;   /* ACS P2P Completion Redirect Enable */
+    int acs_direct;        /* ACS Direct Translated P2P Enable */
+    unsigned vfs;          /* NumVFs (PCIe 5.0 s9.3.3.7) */
+    unsigned vf_offset;    /* First VF Offset */
+    unsigned vf_stride;    /* VF Stride */
 } InvSettings;
 
 /* A PCI function as a dump shows it. Its speed and width are those that its own
@@ -92,8 +95,9 @@ InvFunction *inv_machine_find(const InvMachine *machine,
 void inv_machine_note(InvMachine *machine, const char *text, const char *name);
 
 /* The fastest and widest link that a description can have. */
-#define INV_SPEED_MAX 64000
-#define INV_WIDTH_MAX 16
+#define INV_SPEED_MAX      64000
+#define INV_SPEED_NO_FLITS 32000
+#define INV_WIDTH_MAX      16
 
 /* Return the speed (MT/s) and the width that stand in a description for those
  * of a link. Those that it cannot have become the next smaller ones, with a

@@ -401,10 +401,26 @@ static void append_bars(GString *out, const InvFunction *function)
     }
 }
 
+/* Returns how many tags a device uses. Those of 14 bits are for FLIT mode
+ * (PCIe 6.0 s2.2.6.2). */
+static unsigned tags_of(const InvFunction *function)
+{
+    const InvSettings *settings = &function->settings;
+
+    if (settings->fourteen_bit_tags == 1 &&
+        function->pub.speed_mtps == INV_SPEED_MAX) {
+        return 15360;
+    }
+    return settings->ten_bit_tags == 1    ? 768
+           : settings->extended_tags == 1 ? 256
+                                          : 32;
+}
+
 /* Appends the settings of a device. The DMA engine is assumed to write and read
  * as much with a TLP as they allow. */
-static void append_settings(GString *out, const InvSettings *settings)
+static void append_settings(GString *out, const InvFunction *function)
 {
+    const InvSettings *settings = &function->settings;
     bool has_mps = is_size(settings->mps_bytes);
     bool has_mrrs = is_size(settings->mrrs_bytes);
 
@@ -417,14 +433,15 @@ static void append_settings(GString *out, const InvSettings *settings)
         g_string_append_c(out, '\n');
     }
     if (settings->extended_tags >= 0) {
-        g_string_append_printf(out, "    tags: %u\n",
-                               settings->ten_bit_tags == 1    ? 768
-                               : settings->extended_tags == 1 ? 256
-                                                              : 32);
+        g_string_append_printf(out, "    tags: %u\n", tags_of(function));
     }
     if (settings->relaxed_ordering >= 0) {
         g_string_append_printf(out, "    relaxed_ordering: %s\n",
                                settings->relaxed_ordering ? "on" : "off");
+    }
+    /* Off is the default, and older versions of lspci do not tell. */
+    if (settings->id_ordering == 1) {
+        g_string_append(out, "    id_ordering: on\n");
     }
     if (has_mps || has_mrrs) {
         g_string_append(out, "    dma: {");
@@ -456,7 +473,7 @@ static void write_device(Writer *writer, unsigned index)
                            name);
     append_rate(writer->parts, "    ", rate_of(function), "\n");
     append_bars(writer->parts, function);
-    append_settings(writer->parts, &function->settings);
+    append_settings(writer->parts, function);
     g_string_append_printf(writer->parts, "    card: {type: %s, ports: %u",
                            type, ports);
     if (function->pub.name) {

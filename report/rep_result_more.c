@@ -5,6 +5,7 @@
 #include "rep_bounds.h"
 #include "rep_fidelity.h"
 #include "rep_measured.h"
+#include "rep_series.h"
 #include "table_csv.h"
 #include "table_file.h"
 #include "table_format.h"
@@ -136,9 +137,17 @@ static bool append_errors(GString *text, const RepResult *result,
 bool rep_result_append(GString *text, const RepResult *result, GError **error)
 {
     const TopoPlot *plot = result->description->plot;
+    const char *accuracy = rep_accuracy(result->model);
     g_autofree char *table = rep_result_text(result);
 
     g_string_append(text, table);
+    if (accuracy && (result->published || result->measured)) {
+        g_string_append_printf(text,
+                               "Known within %s only, so not compared with "
+                               "published values\n\n",
+                               accuracy);
+        return true;
+    }
     if (result->published &&
         !append_errors(text, result, result->published, plot->published,
                        "Against the published values", error)) {

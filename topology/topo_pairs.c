@@ -122,11 +122,18 @@ static bool read_numbers(TopoLoader *loader, Pairs *pairs)
     return true;
 }
 
-/* Adds the stream of @end to @streams. */
+/* Adds the stream of @end to @streams, unless it is there as the other end. */
 static void add_stream(TopoNode *streams, const char *role, const TopoNode *end)
 {
     g_autofree char *name = g_strdup_printf("%s %s", role, end->text);
 
+    for (unsigned i = 0; i < streams->items->len; i++) {
+        const TopoNode *stream = streams->items->pdata[i];
+
+        if (g_strcmp0(stream->text, name) == 0) {
+            return;
+        }
+    }
     topo_node_append(streams, topo_node_new_scalar(name, end->place));
 }
 

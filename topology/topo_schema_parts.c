@@ -361,6 +361,11 @@ static const TopoKey ntb_keys[] = {
               "time inside the device per read"),                               \
         NEEDS("dma.write_latency", TIME, "0ps", "1s", 0,                        \
               "time inside the device before a write leaves"),                  \
+        MAY("dma.write_gap", TIME, "0ps", "0ps", "1s", 0,                       \
+            "its DMA engine works on a write in transfers of at most "          \
+            "`dma.read_size`: time from the end of one until the begin of the " \
+            "next, where their data are moved inside the device and at the "    \
+            "port"),                                                            \
         MAY("dma.writes", INT, "0", "0", "65536", 0,                            \
             "writes (operations) its DMA engine works on at a time; 0: no "     \
             "limit"),                                                           \

@@ -91,23 +91,39 @@ static DmaQueue *queue_next(DmaLane *lane, DmaQueue *own, bool is_ready,
     return is_ready ? own : threads->head ? threads : NULL;
 }
 
+/* When the next TLP of the write @dma can be made. SIM_TIME_NONE: when the last
+ * TLP of the transfer before it has left the port. */
+static inline SimTime write_ready_at(const FabEndpoint *device,
+                                     const FabDma *dma)
+{
+    if (G_LIKELY(device->params.write_gap == 0) ||
+        dma->issued_bytes % device->params.read_bytes != 0) {
+        return dma->not_before;
+    }
+    return fab_port_queued(device->component.ports[0], ENDPOINT_SOURCE,
+                           FAB_CLASS_P) > 0
+               ? SIM_TIME_NONE
+               : MAX(dma->not_before, device->dma.gap_until);
+}
+
 /* Returns whether the first write of @function can go on now. If it cannot
  * yet, an event comes when it can. */
 static bool write_is_ready(FabEndpoint *function, SimTime now)
 {
     SimEvent *event = &function->device->dma.start_event;
     const FabDma *dma = function->lane.writes.head;
+    SimTime ready_at;
 
     if (!dma) {
         return false;
     }
-    if (dma->not_before > now) {
+    ready_at = write_ready_at(function->device, dma);
+    if (ready_at > now) {
         bool is_other = function->next != function &&
-                        sim_event_is_pending(event) &&
-                        event->time < dma->not_before;
+                        sim_event_is_pending(event) && event->time < ready_at;
 
-        if (!is_other) {
-            sim_event_reschedule(event, dma->not_before);
+        if (!is_other && ready_at != SIM_TIME_NONE) {
+            sim_event_reschedule(event, ready_at);
         }
         return false;
     }
@@ -351,6 +367,9 @@ SIM_HOT void fab_dma_drained(void *owner, FabPort *port, const FabTlp *tlp)
     FabEndpoint *endpoint = owner;
     bool is_write = tlp->type == FAB_TLP_MWR;
 
+    if (is_write) {
+        endpoint->dma.gap_until = port->busy_until + endpoint->params.write_gap;
+    }
     if (G_UNLIKELY(port->special) && is_write && port->is_down) {
         write_lost(endpoint, tlp);
     } else {

@@ -35,6 +35,14 @@ static SimTime whole_move_time(const FabService *move, const FabDma *dma)
     return beats_time(move, beats + move->gap_beats);
 }
 
+/* The gaps of @dma while its data are moved. */
+static SimTime gaps_time(const FabEndpointParams *params, const FabDma *dma)
+{
+    uint64_t transfers = (dma->size_bytes - 1) / params->read_bytes + 1;
+
+    return (SimTime)transfers * params->write_gap;
+}
+
 /* Moves the data of the write @dma, which then waits params.write_latency. */
 static void write_move(FabEndpoint *endpoint, FabDma *dma)
 {
@@ -44,7 +52,8 @@ static void write_move(FabEndpoint *endpoint, FabDma *dma)
 
     if (endpoint->params.write_move.beat_bytes) {
         moved_at = MAX(mover->free_at, now) +
-                   whole_move_time(&endpoint->params.write_move, dma);
+                   whole_move_time(&endpoint->params.write_move, dma) +
+                   gaps_time(&endpoint->params, dma);
     }
     mover->free_at = moved_at = MAX(moved_at, endpoint->dma.bus_free_at);
     dma->not_before = moved_at + endpoint->params.write_latency;

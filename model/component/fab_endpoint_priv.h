@@ -53,6 +53,7 @@ typedef struct DmaEngine {
     DmaMover read_mover, write_mover;
     DmaQueue moving; /* reads whose data are moved, by not_before */
     SimEvent move_event;
+    SimTime gap_until;   /* the next transfer of a write begins then */
     SimTime bus_free_at; /* the bus that both movers share */
     DmaMover *bus_turn;  /* that gets it if both want it */
     SimEvent bus_event;

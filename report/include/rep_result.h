@@ -27,7 +27,7 @@ bool rep_result_read(const TopoDescription *description, bool needs_bounds,
                      GError **error);
 
 /* Appends rep_result_text() and the errors against published and measured
- * values. */
+ * values, with which only exact results are compared. */
 bool rep_result_append(GString *text, const RepResult *result, GError **error);
 
 /* Returns the results for a terminal: a heading and a table with a row for each

@@ -102,6 +102,47 @@ static void add_driver(Gen *gen, const char *device)
     }
 }
 
+/* Adds the pair [@from, @to]. */
+static void add_pair(Gen *gen, const char *from, const char *to)
+{
+    gen_add(gen, "[%s, %s]", from, to);
+}
+
+/* Adds the ends of a flow, or of a list of flows: some of its pairs have an end
+ * in common. Senders are of @senders; receivers are GPUs, or memory of any
+ * kind if @has_memory. */
+static void add_ends(Gen *gen, const char *from_key, const char *from,
+                     const GPtrArray *senders, const char *to_key,
+                     const char *to, bool has_memory)
+{
+    static const char *const rules[] = {"both", "ready", "ready",
+                                        "from", "ends",  "none"};
+    unsigned count;
+
+    if (!gen_one_in(gen, 4)) {
+        gen_add(gen, ", %s: %s, %s: %s", from_key, from, to_key, to);
+        return;
+    }
+    gen_add(gen, ", pairs: [");
+    add_pair(gen, from, to);
+    count = gen_below(gen, 4);
+    for (unsigned i = 0; i < count; i++) {
+        const char *sender =
+            gen_one_in(gen, 3) ? from : pick_name(gen, senders);
+        g_autofree char *receiver = gen_one_in(gen, 2) ? g_strdup(to)
+                                    : has_memory
+                                        ? make_memory(gen, sender)
+                                        : g_strdup(pick_name(gen, gen->gpus));
+
+        if (strcmp(sender, receiver) != 0) {
+            gen_add(gen, ", ");
+            add_pair(gen, sender, receiver);
+        }
+    }
+    gen_add(gen, "], in_turn: %s", PICK(gen, rules));
+    gen_add(gen, ", iterations: %u", 1 + gen_below(gen, 3));
+}
+
 static void add_dma(Gen *gen)
 {
     const char *device = pick_name(gen, gen->devices);
@@ -113,10 +154,14 @@ static void add_dma(Gen *gen)
         g_free(target);
         target = g_strdup_printf("h%c.ram", device[1]);
     }
-    gen_add(gen, "dma, device: %s, direction: %s, target: %s, size: %s", device,
-            gen_one_in(gen, 6) ? "write-read" : pick_direction(gen), target,
-            size);
-    gen_add(gen, ", count: %u", 1 + gen_below(gen, 8));
+    gen_add(gen, "dma, direction: %s, size: %s",
+            gen_one_in(gen, 6) ? "write-read" : pick_direction(gen), size);
+    add_ends(gen, "device", device, gen->devices, "target", target, true);
+    if (strcmp(size, "4KiB") == 0 && gen_one_in(gen, 4)) {
+        gen_add(gen, ", total: 64KiB");
+    } else {
+        gen_add(gen, ", count: %u", 1 + gen_below(gen, 8));
+    }
     gen_add(gen, ", outstanding: %u%s", gen_below(gen, 3),
             maps ? ", mapping: each" : "");
     if (gen_one_in(gen, 3)) {
@@ -138,8 +183,8 @@ static void add_copy(Gen *gen)
     const char *device = pick_name(gen, gen->gpus);
     g_autofree char *buffer = make_memory(gen, device);
 
-    gen_add(gen, "copy, device: %s, direction: %s, buffer: %s", device,
-            pick_direction(gen), buffer);
+    gen_add(gen, "copy, direction: %s", pick_direction(gen));
+    add_ends(gen, "device", device, gen->gpus, "buffer", buffer, true);
     gen_add(gen, ", size: %s", pick_size(gen));
     gen_add(gen, ", copies: %u", 1 + gen_below(gen, 4));
     gen_add(gen, ", queued: %s", pick_switch(gen));
@@ -163,8 +208,12 @@ static void add_mmio(Gen *gen)
     } else {
         gen_add(gen, "direction: %s, target: %s", pick_direction(gen), target);
     }
-    gen_add(gen, ", size: %uB", 1u << gen_below(gen, 7));
+    gen_add(gen, ", size: %uB",
+            1u << gen_below(gen, gen_one_in(gen, 16) ? 13 : 7));
     gen_add(gen, ", count: %u", 1 + gen_below(gen, 20));
+    if (gen_one_in(gen, 4)) {
+        gen_add(gen, ", between: %uns", gen_below(gen, 500));
+    }
 }
 
 static void add_nvme(Gen *gen)
@@ -199,8 +248,15 @@ static void add_nvme(Gen *gen)
         }
         /* A driver that polls across the fabric does so until the time-out. */
         gen_add(gen, ", timeout: %uus", 1 + gen_below(gen, 2000));
+    } else if (gen->gpus->len > 0 && gen_one_in(gen, 4)) {
+        gen_add(gen, ", by: %s", pick_name(gen, gen->gpus));
+        gen_add(gen, ", pause: %uns", gen_below(gen, 3000));
     } else if (gen_one_in(gen, 3)) {
         gen_add(gen, ", timeout: %uus", 1 + gen_below(gen, 100));
+    } else if (gen_one_in(gen, 4)) {
+        gen_add(gen, ", shadow_doorbells: on");
+    } else if (gen_one_in(gen, 4)) {
+        gen_add(gen, ", mapping: each");
     }
     add_driver(gen, device);
 }
@@ -211,8 +267,8 @@ static void add_move(Gen *gen)
     g_autofree char *from = make_memory(gen, device);
     g_autofree char *to = make_memory(gen, device);
 
-    gen_add(gen, "move, device: %s, from: %s, to: %s, size: %s", device, from,
-            to, pick_size(gen));
+    gen_add(gen, "move, device: %s, size: %s", device, pick_size(gen));
+    add_ends(gen, "from", from, gen->devices, "to", to, true);
     gen_add(gen, ", count: %u", 1 + gen_below(gen, 4));
     gen_add(gen, ", queued: %s", pick_switch(gen));
 }
@@ -257,7 +313,12 @@ static void add_tcp(Gen *gen)
                                        ", steered: off",
                                        ", ack_every: 1",
                                        ", page: 2KiB",
-                                       ", chunk: 1000B"};
+                                       ", chunk: 1000B",
+                                       ", from_port: 1",
+                                       ", to_port: 1",
+                                       ", headers: 128B",
+                                       ", refill: 1",
+                                       ", entries: 64, refill: 16"};
     static const char *const devmem[] = {", buffer: 8MiB",
                                          ", buffer: 64KiB",
                                          ", buffer: 1MiB, hold: 50us",
@@ -305,15 +366,15 @@ static void add_path(Gen *gen)
     }
 }
 
-static void add_pair(Gen *gen, const char *kind)
+static void add_gpus(Gen *gen, const char *kind)
 {
     unsigned from = gen_below(gen, gen->gpus->len);
     unsigned to =
         (from + 1 + gen_below(gen, gen->gpus->len - 1)) % gen->gpus->len;
     const char *device = gen->gpus->pdata[from];
 
-    gen_add(gen, "%s, from: %s, to: %s", kind, device,
-            (const char *)gen->gpus->pdata[to]);
+    gen_add(gen, "%s", kind);
+    add_ends(gen, "from", device, gen->gpus, "to", gen->gpus->pdata[to], false);
     add_via(gen, "");
     if (strcmp(kind, "pingpong") == 0) {
         gen_add(gen, ", count: %u", 1 + gen_below(gen, 20));
@@ -321,6 +382,24 @@ static void add_pair(Gen *gen, const char *kind)
         gen_add(gen, ", size: %s", pick_size(gen));
         gen_add(gen, ", copies: %u", 1 + gen_below(gen, 3));
         add_driver(gen, device);
+    }
+}
+
+/* Adds streams and an engine that flows share, on which all but those of kind
+ * path run. */
+static void add_turns(Gen *gen)
+{
+    if (gen_one_in(gen, 4)) {
+        gen_add(gen, ", streams: [s%u", gen_below(gen, 2));
+        gen_add(gen, "%s]", gen_one_in(gen, 4) ? ", s2" : "");
+    }
+    if (gen_one_in(gen, 4)) {
+        gen_add(gen, ", engine: e%u", gen_below(gen, 2));
+        if (gen_one_in(gen, 2)) {
+            gen_add(gen, ", notice: %uns", gen_below(gen, 2000));
+        }
+    } else if (gen_one_in(gen, 200)) {
+        gen_add(gen, ", notice: 1us");
     }
 }
 
@@ -339,9 +418,9 @@ static void add_flow(Gen *gen, unsigned number, bool *is_path)
         is_path[number] = true;
         add_path(gen);
     } else if (kind < 4 && gen->gpus->len > 1) {
-        add_pair(gen, "pingpong");
+        add_gpus(gen, "pingpong");
     } else if (kind == 4 && gen->gpus->len > 1) {
-        add_pair(gen, "transfer");
+        add_gpus(gen, "transfer");
     } else if (kind == 5) {
         add_mmio(gen);
     } else if (kind == 6 && gen->gpus->len > 0) {
@@ -352,11 +431,15 @@ static void add_flow(Gen *gen, unsigned number, bool *is_path)
         add_threads(gen);
     } else if (gen_one_in(gen, 6)) {
         gen_add(gen, "compute, time: %uns", 1 + gen_below(gen, 100000));
+        gen_add(gen, ", device: %s", pick_name(gen, gen->devices));
     } else {
         add_dma(gen);
     }
     if (gen_one_in(gen, 4)) {
         gen_add(gen, ", start: %uns", gen_below(gen, 20000));
+    }
+    if (!is_path[number] || gen_one_in(gen, 50)) {
+        add_turns(gen);
     }
     if (number > 0 && !is_path[number] && gen_one_in(gen, 2)) {
         unsigned first = gen_below(gen, number),

@@ -68,10 +68,44 @@ static void add_device_changes(Gen *gen)
         "ats.entries: 1, ats.requests: 1, ats.writes: 1",
         "ats: {entries: 32, ways: 4, hit: 20ns, requests: 4}",
         "ats: {entries: 2048, invalidate: 300ns}, relaxed_ordering: on",
+        "dma.queue: 64",
+        "speed: 64.0GT/s, tags: 15360",
+        "speed: 64.0GT/s, fec: 0ps",
     };
 
     if (gen_one_in(gen, 3)) {
         gen_add(gen, ", set: {%s}", PICK(gen, changes));
+    }
+}
+
+static void add_drive_changes(Gen *gen)
+{
+    static const char *const changes[] = {
+        "nvme: {commands: 1, max_transfer: 4KiB}",
+        "nvme: {read_ahead: on, serial: on}",
+        "nvme: {block: 4KiB, jitter: 3us}",
+        "nvme: {read_bandwidth: 1MB/s, write_bandwidth: 1MB/s}",
+    };
+
+    if (gen_one_in(gen, 3)) {
+        gen_add(gen, ", set: {%s}", PICK(gen, changes));
+    } else {
+        add_device_changes(gen);
+    }
+}
+
+static void add_mover_changes(Gen *gen)
+{
+    static const char *const changes[] = {
+        "move: {copy: 1GB/s, copy_below: 8KiB}",
+        "move: {setup: 0ps, chunk: 64B, buffer: 64B}",
+        "move.setup: 20us",
+    };
+
+    if (gen_one_in(gen, 3)) {
+        gen_add(gen, ", set: {%s}", PICK(gen, changes));
+    } else {
+        add_device_changes(gen);
     }
 }
 
@@ -96,6 +130,10 @@ static void add_gpu_changes(Gen *gen)
         "threads.warp: 64",
         "threads.line: 64B, threads.sector: 64B",
         "threads.sector: 1B",
+        "copy: {floor_write: 20us, floor_read: 20us}",
+        "transfer.cpu_ram: 3us",
+        "mmu: {entries: 4, l2_entries: 16, l2_hit: 90ns, walk: 500ns}",
+        "mmu: {entries: 1, page: 4KiB, walk: 1us, walks: 1}",
         "threads.latency: 700ns",
         "poll.period: 100ns",
     };
@@ -128,6 +166,9 @@ static void add_nic_changes(Gen *gen)
         "dma.reads: 1",
         "dma.write_size: 64B",
         "card.ports: 2",
+        "nic: {tx_descriptor: 64B, tx_completion: 4B}",
+        "nic.on_demand: on",
+        "nic.flush: on",
     };
 
     if (gen_one_in(gen, 3)) {
@@ -145,6 +186,7 @@ static void add_nodes(Gen *gen, unsigned host)
         ", nodes: {writes: 1KiB, acknowledge: 300ns}",
         ", nodes: {acknowledge: 500ns, passes: 5}",
         ", nodes: {bandwidth: 1GB/s, writes: 64B, acknowledge: 2us}",
+        ", nodes: {latency: 90ns, bandwidth: 5GB/s, shares: nodes}",
     };
 
     gen->node_hosts |= 1u << host;
@@ -197,6 +239,18 @@ static void add_cpu_changes(Gen *gen, unsigned host)
         "buffers.cpld: 32",
         "completion_size: 64B",
         "mmio.low_size: 16MiB",
+        "p2p: writes",
+        "p2p: none, p2p_refused: ca",
+        "transit: 0ps, write_split: 64B, write_piece: 30ns",
+        "memory: {ordered_writes: 4KiB, ordered_time: 2us}",
+        "memory: {ordered_writes: 1B, ordered_time: 100ns}",
+        "core: {mmio_write: 0ps, combine: 5ns}",
+        "tcp: {ack: 0ps, call: 20us}",
+        "root_ports: [{name: rp0, speed: 64.0GT/s, width: x16}, {name: rp1, "
+        "speed: 64.0GT/s, width: x4}, {name: rp2, speed: 64.0GT/s, width: "
+        "x8}, {name: rp3, speed: 32.0GT/s, width: x16}]",
+        "mmio: {low_base: 0xc0000000, low_size: 512MiB}",
+        "mmio: {high_base: 0x4000000000, high_size: 64GiB}",
         "memory.cache: {size: 64KiB, latency: 1ns, ways: 16, io_ways: 2}",
         "memory.cache: {size: 4KiB, latency: 0ps, ways: 1, io_ways: 0}",
     };
@@ -295,9 +349,6 @@ static void add_devices(Gen *gen, unsigned host, unsigned n_switches,
         gen_add(gen, "      - {name: d%u, part: %s, at: %s", i, part, at);
         add_link_limits(gen);
         add_share(gen, at);
-        if (moves) {
-            g_ptr_array_add(gen->movers, path);
-        }
         if (kind < 2) {
             add_gpu_changes(gen);
             g_ptr_array_add(gen->gpus, path);
@@ -309,11 +360,14 @@ static void add_devices(Gen *gen, unsigned host, unsigned n_switches,
             if ((net == 0 && gen->has_tcp) || gen_one_in(gen, 10)) {
                 g_ptr_array_add(gen->nics, path);
             }
+        } else if (kind == 2) {
+            add_drive_changes(gen);
+            g_ptr_array_add(gen->drives, path);
+        } else if (moves) {
+            add_mover_changes(gen);
+            g_ptr_array_add(gen->movers, path);
         } else {
             add_device_changes(gen);
-        }
-        if (kind == 2) {
-            g_ptr_array_add(gen->drives, path);
         }
         g_ptr_array_add(gen->devices, path);
         gen_add(gen, "}\n");

@@ -6,7 +6,7 @@
  *
  * The program writes random descriptions with hosts, switches, NTBs, cables,
  * loans, networks, faults, every part of scenarios/parts, and flows of every
- * kind, which begin together, at a `start:`, or `after:` others. The seed of a
+ * kind, with every key of it. The seed of a
  * description is its number, so each can be repeated alone. As a test it takes
  * a fixed number of seeds from 1 on. `make fuzz-run` takes a million:
  *
@@ -28,6 +28,8 @@
 #include "exp_plan.h"
 #include "exp_point.h"
 
+#include "../../topology/topo_flow_priv.h"
+
 #include "fuzz_gen.h"
 
 #define PARTS        TOPO_SOURCE_ROOT "/scenarios/parts"
@@ -35,6 +37,7 @@
 #define SECONDS_MOST 60 /* of the processor, for one description */
 #define SAVE_EVERY   1000
 #define CHECK_EVERY  8 /* of these the check comes before the run */
+#define KEY_SEEDS    3000
 
 /* The numbers of descriptions, by what became of them. */
 typedef struct Counts {
@@ -207,6 +210,61 @@ static bool run_all(const Options *options)
            fail(0, "too few descriptions are accepted", "");
 }
 
+/* Adds to @seen the keys of the flows of @text, as "KIND KEY". */
+static void see_keys(const char *text, GHashTable *seen)
+{
+    g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
+
+    for (unsigned i = 0; lines[i]; i++) {
+        const char *kind = strstr(lines[i], "{name: f");
+
+        kind = kind ? strstr(kind, "kind: ") : NULL;
+        if (kind) {
+            g_autofree char *name = g_strndup(kind + 6, strcspn(kind + 6, ","));
+            g_auto(GStrv) words = g_strsplit_set(lines[i], " {", -1);
+
+            for (unsigned j = 0; words[j]; j++) {
+                if (g_str_has_suffix(words[j], ":")) {
+                    words[j][strlen(words[j]) - 1] = '\0';
+                    g_hash_table_add(seen,
+                                     g_strdup_printf("%s %s", name, words[j]));
+                }
+            }
+        }
+    }
+}
+
+/* Returns true if descriptions have every key of every kind of flow. There is
+ * fuzz_replay for replays, and a path never waits. */
+static bool has_all_keys(void)
+{
+    g_autoptr(GHashTable) seen =
+        g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    bool is_good = true;
+
+    for (guint32 i = 1; i <= KEY_SEEDS; i++) {
+        g_autofree char *text = gen_description(i);
+
+        see_keys(text, seen);
+    }
+    for (unsigned i = 0; i < topo_flow_n_kinds; i++) {
+        const TopoFlowKind *kind = &topo_flow_kinds[i];
+
+        for (unsigned j = 0; j < kind->section.n_keys; j++) {
+            g_autofree char *key =
+                g_strdup_printf("%s %s", kind->name, kind->section.keys[j].key);
+
+            if (!g_str_equal(kind->name, "replay") &&
+                !g_str_equal(key, "path after") &&
+                !g_hash_table_contains(seen, key)) {
+                printf("# no description has the key of flows %s\n", key);
+                is_good = false;
+            }
+        }
+    }
+    return is_good;
+}
+
 int main(int argc, char **argv)
 {
     Options options = {.from = 1, .count = TEST_SEEDS};
@@ -221,7 +279,7 @@ int main(int argc, char **argv)
         G_OPTION_ENTRY_NULL,
     };
     g_autoptr(GOptionContext) context = g_option_context_new(NULL);
-    bool is_good;
+    bool is_good, has_keys;
 
     g_option_context_add_main_entries(context, entries, NULL);
     if (!g_option_context_parse(context, &argc, &argv, NULL)) {
@@ -231,9 +289,12 @@ int main(int argc, char **argv)
     signal(SIGABRT, on_abort);
     is_good = run_all(&options);
     if (!options.print) {
-        printf(
-            "%s 1 - what check accepts, run ends or reports in words\n1..1\n",
-            is_good ? "ok" : "not ok");
+        printf("%s 1 - what check accepts, run ends or reports in words\n",
+               is_good ? "ok" : "not ok");
+        has_keys = has_all_keys();
+        printf("%s 2 - descriptions have every key of flows\n1..2\n",
+               has_keys ? "ok" : "not ok");
+        is_good = is_good && has_keys;
     }
     return is_good ? 0 : 1;
 }

@@ -454,24 +454,55 @@ static const struct {
       9 / 5., 12 / 7., 18 / 11., 24 / 15.}},
 };
 
-START_TEST(copies_in_turn_fill_the_links)
-{
-    const double *steps = turns[_i].steps;
-    double link = 16e9 * 16 / 8 * 128 / 130 * (1 - 0.0027) * 256 / (256 + 24);
-    g_auto(Result) result = {0};
-    g_autofree char *text = NULL;
+/* Bytes a second of a link of 16.0GT/s x16, less its SKP ordered sets. */
+#define WIRE (16e9 * 16 / 8 * 128 / 130 * (1 - 0.0027))
 
-    g_autofree char *file =
-        g_build_filename(TEST_FILE(""), turns[_i].lesson, NULL);
+/* Runs the scenario @lesson without its plot. */
+static void run_lesson(const char *lesson, Result *ret_result)
+{
+    g_autofree char *file = g_build_filename(TEST_FILE(""), lesson, NULL);
+    g_autofree char *text = NULL;
 
     ck_assert(g_file_get_contents(file, &text, NULL, NULL));
     *strstr(text, "\nplot:") = '\0';
-    run(text, &result);
+    run(text, ret_result);
+}
+
+START_TEST(copies_in_turn_fill_the_links)
+{
+    const double *steps = turns[_i].steps;
+    double link = WIRE * 256 / (256 + 24);
+    g_auto(Result) result = {0};
+
+    run_lesson(turns[_i].lesson, &result);
     for (unsigned i = 0; i < G_N_ELEMENTS(turns->steps) && steps[i] > 0; i++) {
         double want = steps[i] * link / 1e9;
         double got = number(&result, i, "bandwidth_GBps");
 
         ck_assert_msg(fabs(got / want - 1) < 0.01, "%u: %f for %f", i, got,
+                      want);
+    }
+}
+END_TEST
+
+/* Completions wait for the writes of another device that fill a buffer of 16
+ * KiB, or with IDO for nothing but the wire (PCIe 5.0 table 2-40, D2). */
+START_TEST(completions_pass_with_ido_alone)
+{
+    double slow = WIRE / 16 * 256 / (256 + 24);
+    double rest = (WIRE - slow * (256 + 24) / 256) * 256 / (256 + 20);
+    double alone = 0.52e-6;
+    g_auto(Result) result = {0};
+
+    run_lesson("scenarios/teaching/id-ordering.yaml", &result);
+    for (unsigned i = 0; i < 16; i++) {
+        bool has_ido = i >= 8;
+        double wait = has_ido ? 0 : 16384 / slow;
+        double want =
+            fmin((512 << i % 8) / (alone + wait), has_ido ? rest : slow) / 1e9;
+        double got = number(&result, i, "reads_GBps");
+
+        ck_assert_msg(fabs(got / want - 1) < 0.03, "%u: %f for %f", i, got,
                       want);
     }
 }
@@ -491,6 +522,7 @@ int main(void)
     tcase_add_loop_test(tcase, copies_in_turn_fill_the_links, 0,
                         G_N_ELEMENTS(turns));
     tcase_add_test(tcase, bit_errors_that_nothing_survives_are_refused);
+    tcase_add_test(tcase, completions_pass_with_ido_alone);
     tcase_add_test(tcase, bytes_arrive_or_are_lost);
     tcase_add_test(tcase, a_lent_device_reaches_its_borrower);
     suite_add_tcase(suite, tcase);

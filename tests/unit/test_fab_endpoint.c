@@ -328,6 +328,51 @@ START_TEST(writes_are_moved_first)
 }
 END_TEST
 
+/* Bytes a second of 8.0GT/s x16, without SKP ordered sets. */
+#define WIRE (8e9 * 16 / 8 * 128 / 130)
+
+/* A write leaves in transfers of at most as many bytes as a read has. The port
+ * is idle for the gap between two of them, of one write or of two, and for
+ * nothing else. */
+START_TEST(transfers_of_writes_have_gaps)
+{
+    static const uint64_t sizes[] = {1280, 256, 512, 4};
+    static const bool begins[] = {true, false, true,  false, true,
+                                  true, true,  false, true};
+    g_autoptr(Fixture) fixture = fixture_new();
+    FabEndpointParams params = fixture_device();
+    FabPortParams port = fixture_port(FAB_SPEED_8_0GT, 16);
+    FabDma orders[G_N_ELEMENTS(sizes)];
+    unsigned done = 0;
+    Face face;
+
+    params.write_bytes = 256;
+    params.read_bytes = 512;
+    params.write_gap = 100 * SIM_NS;
+    face_init(&face, fixture, &params, &port);
+    for (unsigned i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        orders[i] = (FabDma){.type = FAB_TLP_MWR,
+                             .addr = MIB(i),
+                             .size_bytes = sizes[i],
+                             .done = count_done,
+                             .owner = &done};
+        fab_endpoint_dma(face.device, &orders[i]);
+    }
+    fixture_run(fixture);
+    ck_assert_uint_eq(done, G_N_ELEMENTS(sizes));
+    ck_assert_uint_eq(face.end->log->len, G_N_ELEMENTS(begins));
+    for (unsigned i = 1; i < face.end->log->len; i++) {
+        const FixtureLog *log = fixture_log(face.end, i);
+        SimTime wire = (SimTime)(log->tlp.wire_bytes / WIRE * 1e12);
+        SimTime gap = log->time - fixture_log(face.end, i - 1)->time - wire;
+
+        /* An SKP ordered set may come between two TLPs. */
+        ck_assert_int_ge(gap, begins[i] ? params.write_gap - 2 : -2);
+        ck_assert_int_le(gap, (begins[i] ? params.write_gap : 0) + 2 * SIM_NS);
+    }
+}
+END_TEST
+
 /* With a limit of n, the write that comes n later begins when a write leaves:
  * Little's law. */
 START_TEST(writes_under_way_are_limited)
@@ -745,6 +790,7 @@ int main(void)
     tcase_add_test(tcase, failed_reads_are_reported);
     tcase_add_test(tcase, orders_keep_their_order);
     tcase_add_test(tcase, writes_are_moved_first);
+    tcase_add_test(tcase, transfers_of_writes_have_gaps);
     tcase_add_test(tcase, writes_under_way_are_limited);
     tcase_add_test(tcase, reads_are_moved_at_the_end);
     tcase_add_test(tcase, both_directions_share_a_bus);

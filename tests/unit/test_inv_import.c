@@ -140,6 +140,18 @@ static const struct {
       "tags: 256"},
      {"16.0GT/s", "32.0GT/s"},
      {"took 1 device"}},
+    /* The second port has Flit Mode Disable, so its link and the device below
+     * it cannot do 64.0GT/s, and have no tags of 14 bits. */
+    {"gen6-settings.txt",
+     {"{name: rp_00_01_0, speed: 64.0GT/s, width: x16}",
+      "{name: rp_00_02_0, speed: 32.0GT/s, width: x16}",
+      "    speed: 64.0GT/s\n    width: x16\n    mps: 512B\n    mrrs: 4KiB\n"
+      "    tags: 15360\n    relaxed_ordering: on\n    id_ordering: on\n",
+      "    speed: 32.0GT/s\n    width: x16\n    mps: 512B\n    mrrs: 4KiB\n"
+      "    tags: 768\n    relaxed_ordering: on\n    dma: {"},
+     {"id_ordering: off"},
+     {"taken as ones of 32.0GT/s: 0000:00:02.0, 0000:02:00.0\n",
+      "took 2 devices"}},
     {"links-of-no-model.txt",
      {"rp_00_01_0, speed: 64.0GT/s, width: x16",
       "rp_00_02_0, speed: 64.0GT/s, width: x8",
@@ -244,8 +256,8 @@ static const struct {
      {"{name: rp_00_01_0, speed: 64.0GT/s, width: x16}",
       "    mps: 512B\n    rcb: 128B\n", "acs: on, acs_direct: requests}",
       "part: nic_03_00_0, at: \"sw_01_00_0:0\"", "width: x8}",
-      "    mps: 512B\n    mrrs: 4KiB\n    tags: 768\n"
-      "    relaxed_ordering: on\n",
+      "    mps: 512B\n    mrrs: 4KiB\n    tags: 15360\n"
+      "    relaxed_ordering: on\n    id_ordering: on\n",
       "0000:04:00.0  asleep"},
      {"gpu_", "nic_05"},
      {"0000:03:00.0 (32GT/s x8 of 64GT/s x16)",
@@ -573,6 +585,52 @@ START_TEST(root_ports_beyond_the_limit_are_left_out)
 }
 END_TEST
 
+/* A chip has more downstream ports than a bus has devices, so some of them are
+ * functions. The import has the ports, and each bus at its own. */
+START_TEST(chip_of_51_ports_is_read)
+{
+    g_autoptr(GString) out = g_string_new(
+        "00:01.0 PCI bridge: x\n"
+        "\tBus: primary=00, secondary=01, subordinate=34, sec-latency=0\n"
+        "\tCapabilities: [40] Express (v2) Root Port (Slot+), IntMsgNum 0\n"
+        "01:00.0 PCI bridge: x\n"
+        "\tBus: primary=01, secondary=02, subordinate=34, sec-latency=0\n"
+        "\tCapabilities: [40] Express (v2) Upstream Port, IntMsgNum 0\n");
+    g_autofree char *report = NULL;
+    g_autofree char *yaml = NULL;
+    g_autoptr(TopoDescription) description = NULL;
+    const TopoHost *host;
+
+    for (unsigned i = 0; i < 50; i++) {
+        g_string_append_printf(
+            out,
+            "02:%02x.%u PCI bridge: x\n"
+            "\tBus: primary=02, secondary=%02x, subordinate=%02x, "
+            "sec-latency=0\n"
+            "\tCapabilities: [40] Express (v2) Downstream Port (Slot+), "
+            "IntMsgNum 0\n"
+            "%02x:00.0 Non-Volatile memory controller: y\n",
+            i % 32, i / 32, 3 + i, 3 + i, 3 + i);
+    }
+    yaml = import_text(out->str, out->len, &report);
+    description = load(yaml);
+    host = description->hosts->pdata[0];
+    assert_has(report,
+               (const char *const[]){
+                   "took 50 devices, 1 switch and 1 root port from 102", NULL});
+    /* In the order of ports: 02:00.0, 02:00.1, 02:01.0 ... */
+    assert_has(yaml,
+               (const char *const[]){
+                   "    ports: 50\n",
+                   "at: \"sw_01_00_0:0\", address: \"0000:03:00.0\"",
+                   "at: \"sw_01_00_0:1\", address: \"0000:23:00.0\"",
+                   "at: \"sw_01_00_0:2\", address: \"0000:04:00.0\"",
+                   "at: \"sw_01_00_0:35\", address: \"0000:34:00.0\"",
+                   "at: \"sw_01_00_0:49\", address: \"0000:22:00.0\"", NULL});
+    ck_assert_uint_eq(host->devices->len, 50);
+}
+END_TEST
+
 /* ---- Refusals ---------------------------------------------------------- */
 
 #define BRIDGE                                                                 \
@@ -746,6 +804,7 @@ int main(void)
     tcase_add_loop_test(tcase, blanks_and_lines_of_lspci_may_change, 0,
                         G_N_ELEMENTS(text_programs));
     tcase_add_loop_test(tcase, root_ports_beyond_the_limit_are_left_out, 0, 4);
+    tcase_add_test(tcase, chip_of_51_ports_is_read);
     tcase_add_test(tcase, utf_16_is_text);
     tcase_add_loop_test(tcase, moved_tree_is_moved_back, 1, 9);
     tcase_add_test(tcase, second_command_is_named);

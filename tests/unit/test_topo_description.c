@@ -276,6 +276,28 @@ START_TEST(pairs_are_flows_in_order)
 }
 END_TEST
 
+/* A device that writes to itself is in the stream of its end once. */
+START_TEST(both_ends_of_a_pair_may_be_one)
+{
+    g_autoptr(TopoDescription) description = load_good(
+        "name: t\n"
+        "hosts:\n"
+        "  - {name: h, cpu: cpu, devices: [{name: \"g{i}\", part: gpu,\n"
+        "     at: \"rp{i}\", repeat: 2}]}\n"
+        "workload:\n"
+        "  flows:\n"
+        "    - {name: f, kind: dma, direction: write, size: 4KiB, count: 1,\n"
+        "       pairs: [[h.g0, h.g0], [h.g0, h.g1]], in_turn: ends}\n",
+        NULL);
+    const GPtrArray *flows = description->workload->flows;
+    const GPtrArray *after = topo_flow_after(flows->pdata[1]);
+
+    ck_assert_uint_eq(topo_flow_after(flows->pdata[0])->len, 0);
+    ck_assert_uint_eq(after->len, 1);
+    ck_assert_ptr_eq(after->pdata[0], flows->pdata[0]);
+}
+END_TEST
+
 START_TEST(columns_and_tolerances_are_read)
 {
     g_autoptr(TopoDescription) d = load_good(
@@ -625,6 +647,7 @@ int main(void)
     tcase_add_test(tcase, the_driver_is_the_borrower);
     tcase_add_test(tcase, open_flows_count_operations);
     tcase_add_loop_test(tcase, pairs_are_flows_in_order, 0, 5);
+    tcase_add_test(tcase, both_ends_of_a_pair_may_be_one);
     tcase_add_test(tcase, columns_and_tolerances_are_read);
     tcase_add_test(tcase, vm_sections_are_read);
     tcase_add_test(tcase, errors_past_the_limit_are_counted);

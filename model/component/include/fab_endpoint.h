@@ -46,6 +46,10 @@ typedef struct FabEndpointParams {
                               15360 */
     SimTime read_latency;  /* from the last completion until the tag is free */
     SimTime write_latency; /* from the order to write until the first TLP */
+    /* The engine works on a write in transfers of at most read_bytes. This is
+     * the time from the end of one until the begin of the next, in the device
+     * and at the port. */
+    SimTime write_gap;
     uint32_t writes;       /* orders to write under way at a time, from their
                               begin until the last TLP leaves; 0: no limit */
     uint32_t queue;        /* TLPs of a class that it keeps ready at its port,
