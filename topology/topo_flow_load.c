@@ -167,6 +167,26 @@ static void report_endless(TopoLoader *loader, const TopoFlow *before,
                     key, topo_flow_name(before));
 }
 
+bool topo_flow_is_refused(const TopoLoader *loader, const char *name)
+{
+    g_autofree char *list = g_strdup(name);
+    void *flow;
+
+    if (g_hash_table_lookup_extended(loader->loaded->flows, name, NULL,
+                                     &flow)) {
+        return !flow;
+    }
+    /* The flows of a list have its name and a number. */
+    for (size_t n = strlen(list); n > 0 && g_ascii_isdigit(list[n - 1]); n--) {
+        list[n - 1] = '\0';
+        if (g_hash_table_lookup_extended(loader->loaded->flows, list, NULL,
+                                         &flow)) {
+            return !flow;
+        }
+    }
+    return false;
+}
+
 static void load_after(TopoLoader *loader, TopoFlow *flow)
 {
     g_autoptr(GPtrArray) names = topo_values_items(flow->values, "after");

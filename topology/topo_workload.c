@@ -2,8 +2,6 @@
 /* Reads `workload:`. */
 #include "topo_flow_priv.h"
 
-#include <string.h>
-
 /* Enters the name of a flow, or a list of pairs, that is refused. */
 static void enter_refused(TopoLoader *loader, const TopoNode *node)
 {
@@ -12,26 +10,6 @@ static void enter_refused(TopoLoader *loader, const TopoNode *node)
     if (name && !g_hash_table_contains(loader->loaded->flows, name)) {
         g_hash_table_insert(loader->loaded->flows, (void *)name, NULL);
     }
-}
-
-bool topo_flow_is_refused(const TopoLoader *loader, const char *name)
-{
-    g_autofree char *list = g_strdup(name);
-    void *flow;
-
-    if (g_hash_table_lookup_extended(loader->loaded->flows, name, NULL,
-                                     &flow)) {
-        return !flow;
-    }
-    /* The flows of a list have its name and a number. */
-    for (size_t n = strlen(list); n > 0 && g_ascii_isdigit(list[n - 1]); n--) {
-        list[n - 1] = '\0';
-        if (g_hash_table_lookup_extended(loader->loaded->flows, list, NULL,
-                                         &flow)) {
-            return !flow;
-        }
-    }
-    return false;
 }
 
 static TopoFlow *load_flow(TopoLoader *loader, TopoWorkload *workload,
