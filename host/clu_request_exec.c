@@ -13,7 +13,7 @@
 #define TURN_MS  250
 
 /* The same for a timed cluster, in ns of virtual time. */
-#define START_NS INT64_C(15000000000)
+#define START_NS (INT64_C(1000000) * START_MS)
 
 typedef struct Exec Exec;
 

@@ -78,6 +78,14 @@ load_factor() {
             print int(load > share - 1 ? load : share - 1 + 0.5) + 1 }' - /proc/loadavg
 }
 
+# scale_limits MOST: sets $slow, by which limits of time are multiplied, from the load, up to
+# MOST. SLOW names another one.
+scale_limits() {
+    slow=$(load_factor)
+    [ "$slow" -le "$1" ] || slow=$1
+    slow=${SLOW:-$slow}
+}
+
 # No local variables: the functions that the command calls would see them.
 check() {
     tests=$((tests + 1))

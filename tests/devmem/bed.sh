@@ -14,9 +14,7 @@ needs_guests "${FARSIDE_GUEST:-build-guest}"
 grep -qa fnic.ko "${FARSIDE_GUEST:-build-guest}/initramfs" ||
     skip "no image of a guest with the NIC's driver; make guest guest-6.12"
 name=devmem-$$
-slow=$(load_factor) # the machines may have a part of a processor only
-[ "$slow" -le 4 ] || slow=4
-slow=${SLOW:-$slow}
+scale_limits 4 # the machines may have a part of a processor only
 
 up() { # ARGUMENT...: of `farside cluster up`
     local host more=()

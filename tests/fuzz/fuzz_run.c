@@ -6,9 +6,9 @@
  *
  * The program writes random descriptions with hosts, switches, NTBs, cables,
  * loans, networks, faults, every part of scenarios/parts, and flows of every
- * kind, with every key of it. The seed of a
- * description is its number, so each can be repeated alone. As a test it takes
- * a fixed number of seeds from 1 on. `make fuzz-run` takes a million:
+ * kind, with every key of it. The seed of a description is its number, so each
+ * can be repeated alone. As a test it takes a fixed number of seeds from 1 on.
+ * `make fuzz-run` takes a million:
  *
  *   fuzz_run [--from SEED] [--count N] [--state FILE] [--print]
  *

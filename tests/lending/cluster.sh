@@ -13,9 +13,7 @@
 needs_lending "${FARSIDE_GUEST:-build-guest}"
 name=lending-$(basename "$0")-$$
 hosts='lender borrower'
-slow=$(load_factor) # the machines may have a part of a processor only
-[ "$slow" -le 6 ] || slow=6
-slow=${SLOW:-$slow}
+scale_limits 6 # the machines may have a part of a processor only
 
 on() {
     timeout $((${ON_SECONDS:-60} * slow)) "$farside" cluster exec -c "$name" "$1" -- \

@@ -10,9 +10,7 @@ set -u
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 . "$here/../../tap.sh"
-slow=$(load_factor) # the machines may have a part of a processor only
-[ "$slow" -le 6 ] || slow=6
-slow=${SLOW:-$slow}
+scale_limits 6 # the machines may have a part of a processor only
 farside=$1
 tool=${2:-}
 cluster=test-$(basename "$0")-$$
